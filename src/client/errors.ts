@@ -1,0 +1,64 @@
+import type { ErrorCode } from '../protocol/index.ts'
+
+/** The base of everything that Baton throws; `code` is stable. */
+export class BatonError extends Error {
+  override readonly name: string = 'BatonError'
+  readonly code: ErrorCode | 'unavailable' | 'grant-lost' | 'failed-for-good' | 'skipped' | 'aborted' | 'closed'
+
+  constructor(code: BatonError['code'], message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** Baton said no: `busy`, `in-use`, `wait-over`, `unauthorised`, … */
+export class RefusedError extends BatonError {
+  override readonly name = 'RefusedError'
+  declare readonly code: ErrorCode
+}
+
+/** No server or store answered. */
+export class UnavailableError extends BatonError {
+  override readonly name = 'UnavailableError'
+  constructor(message: string, options?: ErrorOptions) {
+    super('unavailable', message, options)
+  }
+}
+
+/** The grant was lost while the work ran: somebody else may be doing it now. */
+export class GrantLostError extends BatonError {
+  override readonly name = 'GrantLostError'
+  constructor(message: string, options?: ErrorOptions) {
+    super('grant-lost', message, options)
+  }
+}
+
+/** Told to a waiter: the work has failed for good, nobody will try it again in this round. */
+export class FailedForGoodError extends BatonError {
+  override readonly name = 'FailedForGoodError'
+  readonly by: string
+  readonly permanent: boolean
+  constructor({ by, error, permanent }: { by: string; error: string; permanent: boolean }) {
+    super('failed-for-good', `${by} failed for good: ${error}`)
+    this.by = by
+    this.permanent = permanent
+  }
+}
+
+/** Thrown by `acquire` where the work has been done already. */
+export class SkippedError extends BatonError {
+  override readonly name = 'SkippedError'
+  readonly by: string | undefined
+  readonly result: unknown
+  constructor({ by, result }: { by: string | undefined; result: unknown }) {
+    super('skipped', by === undefined ? 'done already' : `done already by ${by}`)
+    this.by = by
+    this.result = result
+  }
+}
+
+/** Throw this (or anything with `permanent: true`) from a callback: no other try would do better, the queue ends. */
+export class PermanentError extends Error {
+  override readonly name = 'PermanentError'
+  readonly permanent = true
+}

@@ -1,0 +1,106 @@
+import { type Ask, arbitrate, skipped } from './arbitrate.ts'
+import type { Acquire } from './command.ts'
+import { enter, granted, grantNow, leaseOf } from './grant.ts'
+import { operationOf } from './policy.ts'
+import { dereference } from './references.ts'
+import { type AcquireReply, type Answer, refused } from './reply.ts'
+import { askName, type Grant, SHARED_HOLD, type Waiter } from './state.ts'
+import type { Turn } from './turn.ts'
+
+export function acquire(turn: Turn, command: Acquire): AcquireReply {
+  if (!operationOf(turn.policy, command.operation)) return refused('unknown-operation')
+  if (command.dropReference) dereference(turn, command.node)
+  if (hasEnded(turn, command)) return refused('hold-ended')
+
+  // Rule 1: is it granted now?
+  const grant = grantInTheWay(turn, command.operation)
+  if (grant?.owner === command.owner) {
+    return grant.operation === command.operation ? enter(turn, grant, command) : refused('held-by-you')
+  }
+  const answer = keptAnswer(turn, command)
+  if (answer) return answer
+  const ask = askOf(turn, command)
+  if (command.verified) return skipped(turn, ask, { status: 'skip', fence: 0 })
+  if (grant || isPaused(turn, command.operation)) return standInLine(turn, ask, command)
+
+  // Rules 2 to 4: it is free.
+  return arbitrate(turn, ask) ?? granted(grantNow(turn, ask, command))
+}
+
+/** The grant that keeps this key from being granted to another. */
+function grantInTheWay({ resource, policy }: Turn, operation: string): Grant | undefined {
+  const own = resource.grants.get(operation)
+  if (own || policy.exclusion === 'operation') return own
+  return resource.grants.values().next().value
+}
+
+/** While a queue waits for its retry delay, newcomers stand behind it. */
+function isPaused({ resource, policy }: Turn, operation: string): boolean {
+  return policy.exclusion === 'operation' ? resource.pauses.has(operation) : resource.pauses.size > 0
+}
+
+/** A retry that arrives after its hold was released must not take a second grant that nobody knows of. */
+function hasEnded({ resource }: Turn, { operation, owner, hold }: Acquire): boolean {
+  return hold !== SHARED_HOLD && resource.released.has(askName(operation, owner, hold))
+}
+
+/** What this very ask was told when it waited. An ask that says anything else is a new one. */
+function keptAnswer({ resource }: Turn, command: Acquire): Answer | undefined {
+  const name = askName(command.operation, command.owner, command.hold)
+  const kept = resource.answers.get(name)
+  if (!kept) return undefined
+  const { answer } = kept
+  if (answer.status === 'refused' && answer.code === 'cancelled') return answer
+  if (kept.revision === command.revision && kept.disbelieve === command.disbelieve) return answer
+  resource.answers.delete(name)
+  return undefined
+}
+
+/**
+ * Disbelief is of what is kept when the request is made: a success that comes while it waits is believed. So no
+ * request can disbelieve more than that, whatever number it gives.
+ */
+function askOf({ resource }: Turn, command: Acquire): Ask {
+  const { operation, node, revision, disbelieve } = command
+  const keptFence = resource.kept.get(operation)?.fence ?? 0
+  return {
+    operation,
+    node,
+    revision,
+    disbelieved: disbelieve === undefined ? undefined : Math.min(disbelieve, keptFence),
+    reference: command.reference ?? true,
+  }
+}
+
+function standInLine(turn: Turn, ask: Ask, command: Acquire): AcquireReply {
+  const { resource, policy, nowMs, events } = turn
+  const { operation, owner, hold, waitMs } = command
+  const lease = leaseOf(turn, command, command.placeTtlMs)
+  const present = resource.waiters.find(operation, owner)
+  if (present) {
+    present.lease = lease
+    resource.waiters.renewed(present)
+    return { status: 'queued', position: resource.waiters.position(present) }
+  }
+
+  const queueing = command.queueing ?? operationOf(policy, operation)?.queueing ?? policy.queueing
+  if (!queueing || waitMs === 0) return refused('busy')
+  if (resource.waiters.count(operation) >= policy.queueLimit) return refused('queue-full')
+
+  const waiter: Waiter = {
+    ...ask,
+    owner,
+    hold,
+    ticket: ++resource.ticket,
+    sinceMs: nowMs,
+    disbelieve: command.disbelieve,
+    ttlMs: command.ttlMs,
+    waitUntilMs: waitMs === undefined ? undefined : nowMs + waitMs,
+    lease,
+  }
+  resource.waiters.append(waiter)
+  const position = resource.waiters.position(waiter)
+  const asker = { owner, node: ask.node, hold, session: lease.session }
+  events.push({ type: 'queued', operation, asker, position })
+  return { status: 'queued', position }
+}

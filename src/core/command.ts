@@ -1,0 +1,141 @@
+import type {
+  AcquireReply,
+  CancelReply,
+  DoneReply,
+  Json,
+  ProgressReply,
+  ReferencesReply,
+  ReleaseReply,
+  RenewReply,
+  ReportedOutcome,
+  RevokeReply,
+} from './reply.ts'
+
+/** Ask for a grant, ask again, or claim one that was given to a waiter: all of these are the same command. */
+export interface Acquire {
+  readonly type: 'acquire'
+  readonly operation: string
+  readonly node: string
+  readonly owner: string
+  /** Chosen by the asker. The same hold id again adds nothing: a retry, or a claim. */
+  readonly hold: string
+  /** The session that keeps the hold alive; without one it has an implicit session of `ttlMs`. */
+  readonly session?: string
+  readonly ttlMs: number
+  /** The implicit ttl of a place in line where it differs from that of the grant. */
+  readonly placeTtlMs?: number
+  /** How long to stand in line at most; absent sets no limit. */
+  readonly waitMs?: number
+  readonly revision?: string
+  /** The fence of a success that the asker found untrue, and of all before it. */
+  readonly disbelieve?: number
+  /** The asker has seen for itself that the work is there: it skips, and is referenced like any that skip. */
+  readonly verified?: boolean
+  /** False: neither a success nor a skip adds the node to the references. */
+  readonly reference?: boolean
+  /** Drop the node's own reference in the same step, whatever the answer is. */
+  readonly dropReference?: boolean
+  readonly queueing?: boolean
+}
+
+export type Release = {
+  readonly type: 'release'
+  readonly operation: string
+  readonly owner: string
+  readonly hold: string
+  /** Absent only on the classic paths, which do not know it. */
+  readonly fence?: number
+} & ReportedOutcome
+
+/** Renew the implicit session of an owner on a key: its grant, or its place in line. */
+export interface Renew {
+  readonly type: 'renew'
+  readonly operation: string
+  readonly owner: string
+  /** Needed to renew a grant, so that a stalled holder does not renew its successor's. */
+  readonly fence?: number
+}
+
+/** Take an ask back, whatever has become of it: a place in line, a grant not yet claimed, a hold. */
+export interface Cancel {
+  readonly type: 'cancel'
+  readonly operation: string
+  readonly owner: string
+  readonly hold: string
+}
+
+/** An operator ends a grant. */
+export interface Revoke {
+  readonly type: 'revoke'
+  readonly operation: string
+  /** Revoke only this grant, not one that has come since. */
+  readonly fence?: number
+}
+
+/** The holder says how far it is. */
+export interface Progress {
+  readonly type: 'progress'
+  readonly operation: string
+  readonly owner: string
+  readonly fence: number
+  readonly progress: Json
+}
+
+/** Nothing but the deadlines that are due. */
+export interface Expire {
+  readonly type: 'expire'
+}
+
+/** The session is gone: its hold or its place under this key and owner goes with it. */
+export interface SessionLost {
+  readonly type: 'session-lost'
+  readonly session: string
+  readonly operation: string
+  readonly owner: string
+}
+
+export interface AddReference {
+  readonly type: 'add-reference'
+  readonly node: string
+}
+
+export interface ReleaseReference {
+  readonly type: 'release-reference'
+  readonly node: string
+}
+
+/** The node is dead: its reference goes, and the kept successes that it performed. */
+export interface DropNode {
+  readonly type: 'drop-node'
+  readonly node: string
+}
+
+export type Command =
+  | Acquire
+  | Release
+  | Renew
+  | Cancel
+  | Revoke
+  | Progress
+  | Expire
+  | SessionLost
+  | AddReference
+  | ReleaseReference
+  | DropNode
+
+interface Replies {
+  acquire: AcquireReply
+  release: ReleaseReply
+  renew: RenewReply
+  cancel: CancelReply
+  revoke: RevokeReply
+  progress: ProgressReply
+  expire: DoneReply
+  'session-lost': DoneReply
+  'add-reference': ReferencesReply
+  'release-reference': ReferencesReply
+  'drop-node': ReferencesReply
+}
+
+export type ReplyTo<C extends Command> = Replies[C['type']]
+export type Reply = Replies[keyof Replies]

@@ -1,0 +1,110 @@
+import { skipped } from './arbitrate.ts'
+import { goOn, tell } from './go-on.ts'
+import { type Attempt, firstAttempt } from './grant.ts'
+import { type OperationPolicy, operationOf, plainOperation } from './policy.ts'
+import { reference } from './references.ts'
+import type { Failed, Outcome, Skip, SuccessOutcome } from './reply.ts'
+import type { Grant } from './state.ts'
+import { ANSWER_MS, type Turn } from './turn.ts'
+
+type Unsuccessful = Exclude<Outcome, SuccessOutcome>
+
+/** Every grant ends here, once, whatever the reason; what follows for those who wait is decided here too. */
+export function endGrant(turn: Turn, grant: Grant, outcome: Outcome): void {
+  const { resource, events, nowMs } = turn
+  const { operation, owner, node, fence, revision, attempt } = grant
+  const sessions = new Set<string>()
+  for (const lease of [...grant.holds.values(), grant.unclaimedLease]) if (lease?.session) sessions.add(lease.session)
+  resource.grants.delete(operation)
+  events.push({ type: 'ended', operation, owner, node, sessions: [...sessions], fence, outcome, attempt })
+  if (wasClaimed(grant)) {
+    const recent = { outcome, node, owner, fence, revision, atMs: nowMs, untilMs: nowMs + ANSWER_MS }
+    resource.recent.set(operation, recent)
+  }
+  const row = operationOf(turn.policy, operation) ?? plainOperation
+  if (outcome.outcome === 'success') succeed(turn, { grant, row, outcome })
+  else fail(turn, { grant, row, outcome })
+}
+
+/** One hold of several goes; the grant lives. */
+export function endHold(turn: Turn, grant: Grant, hold: string): void {
+  const { operation, owner, node, fence } = grant
+  const session = grant.holds.get(hold)?.session
+  grant.holds.delete(hold)
+  turn.events.push({ type: 'hold-ended', operation, asker: { owner, node, hold, session }, fence })
+}
+
+function succeed(
+  turn: Turn,
+  { grant, row, outcome }: { grant: Grant; row: OperationPolicy; outcome: SuccessOutcome },
+): void {
+  const { resource, nowMs } = turn
+  const { operation, fence, node, revision } = grant
+  const { result, effect } = outcome
+  if (effect !== 'none') {
+    resource.kept.delete(operation)
+    const keepMs = revision === undefined ? row.keepMs : row.keepRevisionMs
+    if (keepMs > 0)
+      resource.kept.set(operation, { revision, fence, node, atMs: nowMs, result, untilMs: nowMs + keepMs })
+    if (row.addsReference && grant.reference) reference(turn, node)
+    for (const contradicted of row.contradicts) resource.kept.delete(contradicted)
+  }
+  if (row.waitersOnSuccess === 'skip') {
+    const skip: Skip = {
+      status: 'skip',
+      fence,
+      by: node,
+      atMs: nowMs,
+      ...(result !== undefined && { result }),
+      ...(effect !== undefined && { effect }),
+    }
+    const waiters = resource.waiters.ofRevision(operation, revision)
+    for (const waiter of waiters) skipped(turn, waiter, skip)
+    tell(turn, waiters, skip)
+  }
+  goOn(turn, { operation, after: 'success', attempt: firstAttempt, revision })
+}
+
+function fail(
+  turn: Turn,
+  { grant, row, outcome }: { grant: Grant; row: OperationPolicy; outcome: Unsuccessful },
+): void {
+  const { resource, nowMs } = turn
+  const { operation, revision } = grant
+  const attempt = attemptAfter(grant, outcome)
+  const permanent = outcome.outcome === 'failure' && outcome.permanent === true
+  if (permanent || (row.attempts > 0 && attempt.attempt > row.attempts)) {
+    const failed: Failed = {
+      status: 'failed',
+      fence: grant.fence,
+      by: grant.node,
+      error: errorOf(outcome),
+      permanent,
+      attempts: attempt.attempt - 1,
+    }
+    tell(turn, resource.waiters.ofRevision(operation, revision), failed)
+    goOn(turn, { operation, after: 'failure', attempt: firstAttempt, revision })
+  } else if (outcome.outcome === 'failure' && row.retryDelayMs > 0 && resource.waiters.count(operation) > 0) {
+    resource.pauses.set(operation, { ...attempt, revision, untilMs: nowMs + row.retryDelayMs })
+  } else {
+    goOn(turn, { operation, after: 'failure', attempt, revision })
+  }
+}
+
+/** What was tried counts: a failure or a crash. A grant that nobody claimed was not even begun. */
+function attemptAfter(grant: Grant, outcome: Unsuccessful): Attempt {
+  if (!wasClaimed(grant)) return { attempt: grant.attempt, previous: grant.previous }
+  const tried = outcome.outcome === 'failure' || outcome.outcome === 'expired'
+  return {
+    attempt: grant.attempt + (tried ? 1 : 0),
+    previous: { node: grant.node, outcome: outcome.outcome, error: errorOf(outcome) },
+  }
+}
+
+function wasClaimed(grant: Grant): boolean {
+  return grant.claimByMs === undefined
+}
+
+function errorOf(outcome: Unsuccessful): string {
+  return outcome.outcome === 'cancelled' ? 'cancelled by its holder' : outcome.error
+}

@@ -1,0 +1,50 @@
+import type { Answer, Json, Outcome } from './reply.ts'
+
+/** Whom an event is for. */
+export interface Asker {
+  readonly owner: string
+  readonly node: string
+  readonly hold: string
+  readonly session: string | undefined
+}
+
+/** What a step changed, for those who listen. */
+export type Event =
+  | { readonly type: 'queued'; readonly operation: string; readonly asker: Asker; readonly position: number }
+  /** `handOver`: it went to a waiter, who has to claim it. */
+  | {
+      readonly type: 'granted'
+      readonly operation: string
+      readonly asker: Asker
+      readonly fence: number
+      readonly attempt: number
+      readonly handOver: boolean
+    }
+  /** A waiter has claimed its grant. */
+  | { readonly type: 'claimed'; readonly operation: string; readonly asker: Asker; readonly fence: number }
+  /** These waiters have left the queue with this answer: one event however many they are. */
+  | { readonly type: 'told'; readonly operation: string; readonly askers: readonly Asker[]; readonly answer: Answer }
+  /** This one has left the queue without being told: it went, or its session did. */
+  | { readonly type: 'left'; readonly operation: string; readonly asker: Asker }
+  /** One hold of several is gone; the grant lives. */
+  | { readonly type: 'hold-ended'; readonly operation: string; readonly asker: Asker; readonly fence: number }
+  | {
+      readonly type: 'ended'
+      readonly operation: string
+      readonly owner: string
+      readonly node: string
+      readonly sessions: readonly string[]
+      readonly fence: number
+      readonly outcome: Outcome
+      readonly attempt: number
+    }
+  | {
+      readonly type: 'progress'
+      readonly operation: string
+      readonly owner: string
+      readonly node: string
+      readonly fence: number
+      readonly progress: Json
+    }
+  | { readonly type: 'referenced'; readonly node: string }
+  | { readonly type: 'dereferenced'; readonly node: string }

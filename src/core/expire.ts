@@ -1,0 +1,82 @@
+import { endGrant, endHold } from './end.ts'
+import { endEmptyPause, goOn, keepAnswer, leave, passedOver, tell } from './go-on.ts'
+import { refused } from './reply.ts'
+import type { Grant, Resource } from './state.ts'
+import type { Turn } from './turn.ts'
+
+/** Applies every deadline that is due. The dead leave the queues first, so that nothing is handed to them. */
+export function expire(turn: Turn): void {
+  const { resource, nowMs } = turn
+  for (const byOperation of [resource.kept, resource.recent]) forgetAll(byOperation, nowMs)
+  for (const byAge of [resource.answers, resource.released]) forgetOldest(byAge, nowMs)
+  for (let waiter = resource.waiters.due(nowMs); waiter; waiter = resource.waiters.due(nowMs)) {
+    if ((waiter.lease.expiresAtMs ?? Infinity) <= nowMs) leave(turn, waiter)
+    else {
+      tell(turn, [waiter], refused('wait-over'))
+      endEmptyPause(turn, waiter.operation)
+    }
+  }
+  for (const grant of [...resource.grants.values()]) expireGrant(turn, grant)
+  for (const [operation, pause] of [...resource.pauses]) {
+    if (pause.untilMs > nowMs) continue
+    resource.pauses.delete(operation)
+    goOn(turn, { operation, after: 'failure', attempt: pause, revision: pause.revision })
+  }
+}
+
+/** When the next deadline of a resource is due. */
+export function nextDeadlineMs(resource: Resource): number | undefined {
+  let nextMs = resource.waiters.nextDeadlineMs() ?? Infinity
+  const at = (ms: number | undefined) => {
+    if (ms !== undefined && ms < nextMs) nextMs = ms
+  }
+  for (const grant of resource.grants.values()) {
+    at(grant.claimByMs)
+    at(grant.unclaimedLease?.expiresAtMs)
+    for (const lease of grant.holds.values()) at(lease.expiresAtMs)
+  }
+  for (const pause of resource.pauses.values()) at(pause.untilMs)
+  for (const kept of resource.kept.values()) at(kept.untilMs)
+  for (const recent of resource.recent.values()) at(recent.untilMs)
+  at(resource.answers.values().next().value?.untilMs)
+  at(resource.released.values().next().value?.untilMs)
+  return nextMs === Infinity ? undefined : nextMs
+}
+
+function expireGrant(turn: Turn, grant: Grant): void {
+  const { nowMs } = turn
+  if (grant.claimByMs !== undefined) {
+    if (Math.min(grant.claimByMs, grant.unclaimedLease?.expiresAtMs ?? Infinity) > nowMs) return
+    passOver(turn, grant)
+    return
+  }
+  const over = [...grant.holds].filter(([, lease]) => (lease.expiresAtMs ?? Infinity) <= nowMs).map(([hold]) => hold)
+  loseHolds(turn, grant, over)
+}
+
+/** A grant that its waiter has not claimed passes on. */
+export function passOver(turn: Turn, grant: Grant): void {
+  keepAnswer(turn, grant, passedOver)
+  endGrant(turn, grant, { outcome: 'expired', error: 'not claimed in time' })
+}
+
+/** These holds are gone with what kept them alive; with the last one the grant ends. */
+export function loseHolds(turn: Turn, grant: Grant, holds: readonly string[]): void {
+  if (holds.length === 0) return
+  if (holds.length === grant.holds.size) endGrant(turn, grant, { outcome: 'expired', error: 'its session ran out' })
+  else for (const hold of holds) endHold(turn, grant, hold)
+}
+
+type Remembered = Map<string, { readonly untilMs: number }>
+
+function forgetAll(map: Remembered, nowMs: number): void {
+  for (const [key, { untilMs }] of map) if (untilMs <= nowMs) map.delete(key)
+}
+
+/** These may be many, but they are ordered by age: the first that is not due ends the search. */
+function forgetOldest(map: Remembered, nowMs: number): void {
+  for (const [key, { untilMs }] of map) {
+    if (untilMs > nowMs) return
+    map.delete(key)
+  }
+}

@@ -1,0 +1,84 @@
+import { arbitrate } from './arbitrate.ts'
+import type { Asker } from './event.ts'
+import { type Attempt, firstAttempt, grantToWaiter } from './grant.ts'
+import { type Answer, refused } from './reply.ts'
+import { askName, SHARED_HOLD, type Waiter } from './state.ts'
+import { ANSWER_MS, setLast, type Turn } from './turn.ts'
+
+/** Why and from where a queue goes on. */
+export interface GoingOn {
+  readonly operation: string
+  readonly after: 'success' | 'failure'
+  /** The attempt that comes next for a waiter of the same key and revision. */
+  readonly attempt: Attempt
+  readonly revision: string | undefined
+}
+
+/** The head is arbitrated by rules 2 to 4; if it skips or is refused it is told and leaves, and the next is tried. */
+export function goOn(turn: Turn, from: GoingOn): void {
+  const { resource, policy } = turn
+  if (policy.exclusion === 'resource' && resource.grants.size > 0) return
+  for (;;) {
+    const waiter = nextInLine(turn, from)
+    if (!waiter) return
+    const verdict = arbitrate(turn, waiter)
+    if (!verdict) {
+      resource.waiters.remove(waiter)
+      const goesOn = waiter.operation === from.operation && waiter.revision === from.revision
+      grantToWaiter(turn, waiter, goesOn ? from.attempt : firstAttempt)
+      return
+    }
+    tell(turn, [waiter], verdict)
+  }
+}
+
+/** These waiters have their final answer: they leave, are told, and it is kept for them. */
+export function tell(turn: Turn, waiters: readonly Waiter[], answer: Answer): void {
+  const first = waiters[0]
+  if (!first) return
+  for (const waiter of waiters) {
+    turn.resource.waiters.remove(waiter)
+    keepAnswer(turn, waiter, answer)
+  }
+  turn.events.push({ type: 'told', operation: first.operation, askers: waiters.map(askerOf), answer })
+}
+
+/** A waiter leaves untold; a queue that was paused for it alone goes on elsewhere. */
+export function leave(turn: Turn, waiter: Waiter): void {
+  const { operation } = waiter
+  turn.resource.waiters.remove(waiter)
+  turn.events.push({ type: 'left', operation, asker: askerOf(waiter) })
+  endEmptyPause(turn, operation)
+}
+
+export function endEmptyPause(turn: Turn, operation: string): void {
+  const { resource } = turn
+  if (resource.waiters.count(operation) > 0 || !resource.pauses.delete(operation)) return
+  goOn(turn, { operation, after: 'failure', attempt: firstAttempt, revision: undefined })
+}
+
+/** Kept for the ask itself, should it ask again. The shared hold id says nothing of who asks: a late claim by it is a new ask. */
+export function keepAnswer(
+  { resource, nowMs }: Turn,
+  ask: Pick<Waiter, 'operation' | 'owner' | 'hold' | 'revision' | 'disbelieve'>,
+  answer: Answer,
+): void {
+  const { operation, owner, hold, revision, disbelieve } = ask
+  if (hold === SHARED_HOLD && answer.status === 'refused') return
+  const kept = { revision, disbelieve, answer, untilMs: nowMs + ANSWER_MS }
+  setLast(resource.answers, askName(operation, owner, hold), kept)
+}
+
+/** The refusal of a claim that comes too late. */
+export const passedOver = refused('passed-over')
+
+/** FIFO. Under `exclusion: resource`: the key's own head after a failure, else the longest-waiting head of all. */
+function nextInLine({ resource, policy }: Turn, { operation, after }: GoingOn): Waiter | undefined {
+  const own = resource.waiters.head(operation)
+  if (policy.exclusion === 'operation' || (after === 'failure' && own)) return own
+  return resource.waiters.heads().sort((a, b) => a.ticket - b.ticket)[0]
+}
+
+function askerOf({ owner, node, hold, lease }: Waiter): Asker {
+  return { owner, node, hold, session: lease.session }
+}

@@ -1,0 +1,108 @@
+import type { Ask } from './arbitrate.ts'
+import type { Acquire } from './command.ts'
+import type { Granted, PreviousAttempt } from './reply.ts'
+import type { Grant, Lease, Waiter } from './state.ts'
+import type { Turn } from './turn.ts'
+
+/** Which try this is, and how the one before it ended. */
+export interface Attempt {
+  readonly attempt: number
+  readonly previous: PreviousAttempt | undefined
+}
+
+export const firstAttempt: Attempt = { attempt: 1, previous: undefined }
+
+/** Rule 4 for one that has just asked: it has its hold at once. */
+export function grantNow(turn: Turn, ask: Ask, command: Acquire): Grant {
+  const grant = newGrant(
+    turn,
+    { ...ask, owner: command.owner, hold: command.hold, disbelieve: command.disbelieve },
+    firstAttempt,
+  )
+  const lease = leaseOf(turn, command)
+  grant.holds.set(command.hold, lease)
+  announce(turn, grant, { session: lease.session, handOver: false })
+  return grant
+}
+
+/** Rule 4 for one that waited: the grant is its own, but it has to claim it. */
+export function grantToWaiter(turn: Turn, waiter: Waiter, attempt: Attempt): void {
+  const grant = newGrant(turn, waiter, attempt)
+  grant.claimByMs = turn.nowMs + turn.policy.claimMs
+  grant.unclaimedLease = waiter.lease
+  announce(turn, grant, { session: waiter.lease.session, handOver: true })
+}
+
+/** The same owner once more: a retry, a claim or one more hold. The fence stays, the lease is renewed. */
+export function enter(turn: Turn, grant: Grant, command: Acquire): Granted {
+  renewImplicit(turn, grant)
+  grant.holds.set(command.hold, leaseOf(turn, command))
+  if (grant.claimByMs !== undefined) {
+    grant.claimByMs = undefined
+    grant.unclaimedLease = undefined
+    const asker = { owner: grant.owner, node: grant.node, hold: command.hold, session: command.session }
+    turn.events.push({ type: 'claimed', operation: grant.operation, asker, fence: grant.fence })
+  }
+  return granted(grant)
+}
+
+export function granted(grant: Grant): Granted {
+  return {
+    status: 'granted',
+    fence: grant.fence,
+    attempt: grant.attempt,
+    ...(grant.previous && { previous: grant.previous }),
+    holds: grant.holds.size,
+  }
+}
+
+/** All holds without a session share the implicit session of this owner and key. Says for how long it is good now. */
+export function renewImplicit(turn: Turn, grant: Grant): number | undefined {
+  let expiresInMs: number | undefined
+  for (const [hold, { ttlMs }] of grant.holds) {
+    if (ttlMs === undefined) continue
+    grant.holds.set(hold, { expiresAtMs: turn.nowMs + ttlMs, ttlMs })
+    expiresInMs = Math.max(expiresInMs ?? 0, ttlMs)
+  }
+  return expiresInMs
+}
+
+export function leaseOf(turn: Turn, command: Acquire, ttlMs: number = command.ttlMs): Lease {
+  return command.session === undefined ? { expiresAtMs: turn.nowMs + ttlMs, ttlMs } : { session: command.session }
+}
+
+function newGrant(
+  { resource, nowMs, fenceFloor }: Turn,
+  ask: Ask & Pick<Grant, 'owner' | 'hold' | 'disbelieve'>,
+  { attempt, previous }: Attempt,
+): Grant {
+  resource.fence = Math.max(resource.fence, fenceFloor) + 1
+  const grant: Grant = {
+    operation: ask.operation,
+    owner: ask.owner,
+    node: ask.node,
+    fence: resource.fence,
+    revision: ask.revision,
+    sinceMs: nowMs,
+    attempt,
+    previous,
+    reference: ask.reference,
+    hold: ask.hold,
+    disbelieve: ask.disbelieve,
+    claimByMs: undefined,
+    unclaimedLease: undefined,
+    holds: new Map(),
+    progress: undefined,
+  }
+  resource.grants.set(grant.operation, grant)
+  return grant
+}
+
+function announce(
+  turn: Turn,
+  grant: Grant,
+  { session, handOver }: { session: string | undefined; handOver: boolean },
+): void {
+  const { operation, owner, node, hold, fence, attempt } = grant
+  turn.events.push({ type: 'granted', operation, asker: { owner, node, hold, session }, fence, attempt, handOver })
+}

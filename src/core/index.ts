@@ -1,0 +1,29 @@
+export type * from './command.ts'
+export { Deadlines } from './deadlines.ts'
+export type { Asker, Event } from './event.ts'
+export { nextDeadlineMs } from './expire.ts'
+export {
+  builtInOperations,
+  defaultNamespacePolicy,
+  defaultPolicy,
+  type NamespacePolicy,
+  type OperationPolicy,
+  operationOf,
+  type Policy,
+  plainOperation,
+  policyOf,
+} from './policy.ts'
+export { WaitersInMemory } from './queue.ts'
+export type * from './reply.ts'
+export {
+  isIdle,
+  newResource,
+  type Resource,
+  SHARED_HOLD,
+  type Waiter,
+  type Waiters,
+} from './state.ts'
+export { type Step, step } from './step.ts'
+export type { Context } from './turn.ts'
+export type { GrantView, KeptView, RecentView, ResourceView, WaiterView } from './view.ts'
+export { type Standing, standingOf, viewOf } from './view.ts'

@@ -1,0 +1,92 @@
+/** An operation is a row of the policy table, not code. */
+export interface OperationPolicy {
+  /** What a request meets when the resource is free but still referenced. */
+  readonly whenReferenced: 'skip' | 'refuse' | 'allow'
+  /** What a success means to the waiters of the same key and revision: they skip, or the next one is granted. */
+  readonly waitersOnSuccess: 'skip' | 'next'
+  /** Whether a success (and a skip) adds the node to the resource's references. */
+  readonly addsReference: boolean
+  /** How long a success without a revision is kept; 0 keeps none. */
+  readonly keepMs: number
+  /** How long a success with a revision is kept; 0 keeps none. */
+  readonly keepRevisionMs: number
+  /** So many failures in a row, and the rest of the queue is told 'failed for good'; 0 sets no limit. */
+  readonly attempts: number
+  /** The pause before a hand-over after a failure. */
+  readonly retryDelayMs: number
+  /** Operations whose kept successes a success of this one drops. */
+  readonly contradicts: readonly string[]
+  /** Overrides the namespace's switch for this operation. */
+  readonly queueing?: boolean
+}
+
+export interface NamespacePolicy {
+  /** One grant per key, or one per resource. */
+  readonly exclusion: 'operation' | 'resource'
+  /** Off: a busy key refuses at once and queues nobody. */
+  readonly queueing: boolean
+  /** On: an update of a referenced resource is refused `in-use`. */
+  readonly updateRequiresNoRef: boolean
+  /** How long a grant to a waiter stays unclaimed before it passes on. */
+  readonly claimMs: number
+  /** How many waiters one key may have. */
+  readonly queueLimit: number
+  readonly operations: Readonly<Record<string, OperationPolicy>>
+}
+
+/** The policy of every namespace; one that is not named here has the policy of `default`. */
+export interface Policy {
+  readonly namespaces: Readonly<Record<string, NamespacePolicy>>
+}
+
+const HOUR_MS = 3_600_000
+
+/** What a user-defined row is made of where it says nothing else: the plain mutex. */
+export const plainOperation: OperationPolicy = {
+  whenReferenced: 'allow',
+  waitersOnSuccess: 'next',
+  addsReference: false,
+  keepMs: 0,
+  keepRevisionMs: 0,
+  attempts: 0,
+  retryDelayMs: 0,
+  contradicts: [],
+}
+
+export const builtInOperations: Readonly<Record<string, OperationPolicy>> = {
+  pull: {
+    ...plainOperation,
+    whenReferenced: 'skip',
+    waitersOnSuccess: 'skip',
+    addsReference: true,
+    keepMs: HOUR_MS,
+    keepRevisionMs: HOUR_MS,
+    contradicts: ['delete'],
+  },
+  update: { ...plainOperation, waitersOnSuccess: 'skip', keepRevisionMs: HOUR_MS, contradicts: ['delete'] },
+  delete: { ...plainOperation, whenReferenced: 'refuse', waitersOnSuccess: 'skip', contradicts: ['pull', 'update'] },
+  lock: plainOperation,
+}
+
+export const defaultNamespacePolicy: NamespacePolicy = {
+  exclusion: 'operation',
+  queueing: true,
+  updateRequiresNoRef: false,
+  claimMs: 5_000,
+  queueLimit: 10_000,
+  operations: builtInOperations,
+}
+
+export const defaultPolicy: Policy = { namespaces: { default: defaultNamespacePolicy } }
+
+export function policyOf(policy: Policy, namespace: string): NamespacePolicy {
+  const own = Object.hasOwn(policy.namespaces, namespace) ? policy.namespaces[namespace] : undefined
+  return own ?? policy.namespaces.default ?? defaultNamespacePolicy
+}
+
+/** The row of an operation, with the namespace's switches applied; nothing where the table has no such row. */
+export function operationOf(policy: NamespacePolicy, operation: string): OperationPolicy | undefined {
+  const row = Object.hasOwn(policy.operations, operation) ? policy.operations[operation] : undefined
+  if (row && operation === 'update' && policy.updateRequiresNoRef) return { ...row, whenReferenced: 'refuse' }
+  return row
+}

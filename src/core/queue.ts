@@ -1,0 +1,135 @@
+import { Deadlines } from './deadlines.ts'
+import type { Waiter, Waiters } from './state.ts'
+
+/** Waiters kept in memory. Stores that keep them elsewhere bring their own. */
+export class WaitersInMemory implements Waiters {
+  readonly #queues = new Map<string, Queue>()
+  readonly #deadlines = new Deadlines<Waiter>()
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  count(operation: string): number {
+    return this.#queues.get(operation)?.size ?? 0
+  }
+
+  heads(): Waiter[] {
+    return [...this.#queues.values()].map((queue) => queue.head()!)
+  }
+
+  head(operation: string): Waiter | undefined {
+    return this.#queues.get(operation)?.head()
+  }
+
+  find(operation: string, owner: string): Waiter | undefined {
+    return this.#queues.get(operation)?.find(owner)
+  }
+
+  ofRevision(operation: string, revision: string | undefined): Waiter[] {
+    return (
+      this.#queues
+        .get(operation)
+        ?.all()
+        .filter((waiter) => waiter.revision === revision) ?? []
+    )
+  }
+
+  position(waiter: Waiter): number {
+    return this.#queues.get(waiter.operation)?.position(waiter) ?? 0
+  }
+
+  append(waiter: Waiter): void {
+    let queue = this.#queues.get(waiter.operation)
+    if (!queue) {
+      queue = new Queue()
+      this.#queues.set(waiter.operation, queue)
+    }
+    queue.append(waiter)
+    this.#size++
+    this.renewed(waiter)
+  }
+
+  remove(waiter: Waiter): void {
+    const queue = this.#queues.get(waiter.operation)
+    if (!queue?.remove(waiter)) return
+    this.#size--
+    this.#deadlines.set(waiter, undefined)
+    if (queue.size === 0) this.#queues.delete(waiter.operation)
+  }
+
+  renewed(waiter: Waiter): void {
+    const atMs = Math.min(waiter.lease.expiresAtMs ?? Infinity, waiter.waitUntilMs ?? Infinity)
+    this.#deadlines.set(waiter, atMs === Infinity ? undefined : atMs)
+  }
+
+  due(nowMs: number): Waiter | undefined {
+    const nextMs = this.#deadlines.nextMs()
+    return nextMs !== undefined && nextMs <= nowMs ? this.#deadlines.first() : undefined
+  }
+
+  nextDeadlineMs(): number | undefined {
+    return this.#deadlines.nextMs()
+  }
+
+  list(limit: number): Waiter[] {
+    const all = [...this.#queues.values()].flatMap((queue) => queue.all())
+    return all.sort((a, b) => a.ticket - b.ticket).slice(0, limit)
+  }
+}
+
+/**
+ * One FIFO queue. Those who leave from the middle leave a hole, and the holes are closed when somebody asks for a
+ * position or when they outnumber the waiters, so that every step costs O(1) on average.
+ */
+class Queue {
+  #places: (Waiter | undefined)[] = []
+  #first = 0
+  #indexes = new Map<Waiter, number>()
+  readonly #byOwner = new Map<string, Waiter>()
+
+  get size(): number {
+    return this.#byOwner.size
+  }
+
+  head(): Waiter | undefined {
+    return this.#places[this.#first]
+  }
+
+  find(owner: string): Waiter | undefined {
+    return this.#byOwner.get(owner)
+  }
+
+  all(): Waiter[] {
+    return [...this.#byOwner.values()]
+  }
+
+  append(waiter: Waiter): void {
+    this.#indexes.set(waiter, this.#places.push(waiter) - 1)
+    this.#byOwner.set(waiter.owner, waiter)
+  }
+
+  remove(waiter: Waiter): boolean {
+    const index = this.#indexes.get(waiter)
+    if (index === undefined) return false
+    this.#indexes.delete(waiter)
+    this.#byOwner.delete(waiter.owner)
+    this.#places[index] = undefined
+    while (this.#first < this.#places.length && this.#places[this.#first] === undefined) this.#first++
+    if (this.#places.length > 2 * this.size + 16) this.#closeHoles()
+    return true
+  }
+
+  position(waiter: Waiter): number {
+    if (this.#places.length - this.#first > this.size) this.#closeHoles()
+    const index = this.#indexes.get(waiter)
+    return index === undefined ? 0 : index - this.#first + 1
+  }
+
+  #closeHoles(): void {
+    this.#places = this.all()
+    this.#first = 0
+    this.#indexes = new Map(this.all().map((waiter, index) => [waiter, index]))
+  }
+}

@@ -1,0 +1,44 @@
+import type { AddReference, DropNode, ReleaseReference } from './command.ts'
+import { operationOf } from './policy.ts'
+import type { ReferencesReply } from './reply.ts'
+import type { Turn } from './turn.ts'
+
+export function addReference(turn: Turn, command: AddReference): ReferencesReply {
+  reference(turn, command.node)
+  return countOf(turn)
+}
+
+export function releaseReference(turn: Turn, command: ReleaseReference): ReferencesReply {
+  dereference(turn, command.node)
+  return countOf(turn)
+}
+
+export function dropNode(turn: Turn, command: DropNode): ReferencesReply {
+  dereference(turn, command.node)
+  for (const [operation, kept] of turn.resource.kept) {
+    if (kept.node === command.node) turn.resource.kept.delete(operation)
+  }
+  return countOf(turn)
+}
+
+/** 'This node uses this resource.' */
+export function reference(turn: Turn, node: string): void {
+  if (turn.resource.references.has(node)) return
+  turn.resource.references.add(node)
+  turn.events.push({ type: 'referenced', node })
+}
+
+/** When the last reference goes, nothing vouches any longer for the successes that gave references. */
+export function dereference(turn: Turn, node: string): void {
+  const { resource, policy, events } = turn
+  if (!resource.references.delete(node)) return
+  events.push({ type: 'dereferenced', node })
+  if (resource.references.size > 0) return
+  for (const operation of resource.kept.keys()) {
+    if (operationOf(policy, operation)?.addsReference) resource.kept.delete(operation)
+  }
+}
+
+function countOf(turn: Turn): ReferencesReply {
+  return { status: 'references', count: turn.resource.references.size }
+}

@@ -1,0 +1,99 @@
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+export type SuccessOutcome = { readonly outcome: 'success'; readonly result?: Json; readonly effect?: 'none' }
+export type FailureOutcome = { readonly outcome: 'failure'; readonly error: string; readonly permanent?: boolean }
+export type CancelledOutcome = { readonly outcome: 'cancelled' }
+
+/** How a holder says that its grant ended. */
+export type ReportedOutcome = SuccessOutcome | FailureOutcome | CancelledOutcome
+
+/** How a grant ended: reported, run out (with why), or ended by an operator. */
+export type Outcome =
+  | ReportedOutcome
+  | { readonly outcome: 'expired'; readonly error: string }
+  | { readonly outcome: 'revoked'; readonly error: string }
+
+export type RefusalCode =
+  | 'busy'
+  | 'in-use'
+  | 'held-by-you'
+  | 'queue-full'
+  | 'passed-over'
+  | 'wait-over'
+  | 'cancelled'
+  | 'hold-ended'
+  | 'unknown-operation'
+  | 'not-holder'
+  | 'stale-fence'
+  | 'unknown-grant'
+  | 'session-lost'
+
+/** How the attempt before this one ended. */
+export interface PreviousAttempt {
+  readonly node: string
+  readonly outcome: Outcome['outcome']
+  readonly error: string | undefined
+}
+
+export interface Granted {
+  readonly status: 'granted'
+  readonly fence: number
+  readonly attempt: number
+  readonly previous?: PreviousAttempt
+  readonly holds: number
+}
+
+export interface Queued {
+  readonly status: 'queued'
+  readonly position: number
+}
+
+/** 'This has been done already'. The fence is 0 where it rests on references alone, and then nobody is named. */
+export interface Skip {
+  readonly status: 'skip'
+  readonly fence: number
+  readonly by?: string
+  readonly atMs?: number
+  readonly result?: Json
+  readonly effect?: 'none'
+}
+
+/** 'Failed for good': told to the waiters of a permanent failure, or when the attempts are used up. */
+export interface Failed {
+  readonly status: 'failed'
+  readonly fence: number
+  readonly by: string
+  readonly error: string
+  readonly permanent: boolean
+  readonly attempts: number
+}
+
+export interface Refused {
+  readonly status: 'refused'
+  readonly code: RefusalCode
+}
+
+/** The final answers of a waiter. */
+export type Answer = Skip | Failed | Refused
+
+export type AcquireReply = Granted | Queued | Answer
+
+export interface Released {
+  readonly status: 'released'
+  readonly outcome: Outcome['outcome']
+  /** Holds that keep the grant alive; the last release decides the outcome. */
+  readonly holdsLeft: number
+}
+
+export type ReleaseReply = Released | Refused
+export type RenewReply = { readonly status: 'renewed'; readonly expiresInMs?: number } | Refused
+/** What the ask was when it was taken back. */
+export type CancelReply = { readonly status: 'cancelled'; readonly was: 'granted' | 'queued' | 'nothing' }
+export type RevokeReply = { readonly status: 'revoked'; readonly fence: number; readonly node: string } | Refused
+export type ProgressReply = { readonly status: 'noted' } | Refused
+export type ReferencesReply = { readonly status: 'references'; readonly count: number }
+export type DoneReply = { readonly status: 'done' }
+
+export function refused(code: RefusalCode): Refused {
+  return { status: 'refused', code }
+}

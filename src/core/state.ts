@@ -1,0 +1,179 @@
+import type { Answer, Json, Outcome, PreviousAttempt, ReleaseReply } from './reply.ts'
+
+/**
+ * What keeps a hold or a place in line alive: a session of the client's, or an implicit one of its own that runs
+ * out at a deadline.
+ */
+export type Lease =
+  | { readonly session: string; readonly expiresAtMs?: undefined; readonly ttlMs?: undefined }
+  | { readonly session?: undefined; readonly expiresAtMs: number; readonly ttlMs: number }
+
+/** A place in a key's queue: one for an owner, however often it asks. */
+export interface Waiter {
+  readonly operation: string
+  readonly owner: string
+  readonly node: string
+  /** The hold id of the ask that took the place; its final answer is kept under it. */
+  readonly hold: string
+  /** Rises with every place taken in the resource: the order of all of its queues. */
+  readonly ticket: number
+  readonly sinceMs: number
+  readonly revision: string | undefined
+  /** What the request said; an ask that says otherwise is another ask. */
+  readonly disbelieve: number | undefined
+  /** The newest success that this request does not believe, fixed when it asked. */
+  readonly disbelieved: number | undefined
+  readonly reference: boolean
+  /** How long the grant lives without a sign of life, if this waiter has no session. */
+  readonly ttlMs: number
+  readonly waitUntilMs: number | undefined
+  lease: Lease
+}
+
+/**
+ * The waiters of one resource, a FIFO queue per operation. This is all that the rules may ask of them, so that a
+ * queue of ten thousand costs no more than one of ten, and a store may keep waiters as rows of its own.
+ */
+export interface Waiters {
+  readonly size: number
+  count(operation: string): number
+  /** The oldest waiter of each queue that is not empty. */
+  heads(): Waiter[]
+  head(operation: string): Waiter | undefined
+  find(operation: string, owner: string): Waiter | undefined
+  ofRevision(operation: string, revision: string | undefined): Waiter[]
+  /** 1 for the head. */
+  position(waiter: Waiter): number
+  append(waiter: Waiter): void
+  remove(waiter: Waiter): void
+  /** The lease of a waiter was renewed. */
+  renewed(waiter: Waiter): void
+  /** One waiter whose lease or wait limit is over, the earliest first; it still stands in line. */
+  due(nowMs: number): Waiter | undefined
+  nextDeadlineMs(): number | undefined
+  /** For people and for the holder of a delete, oldest first. */
+  list(limit: number): Waiter[]
+}
+
+export interface Grant {
+  readonly operation: string
+  readonly owner: string
+  readonly node: string
+  readonly fence: number
+  readonly revision: string | undefined
+  readonly sinceMs: number
+  /** 1 for the first in a row of failures. */
+  readonly attempt: number
+  readonly previous: PreviousAttempt | undefined
+  readonly reference: boolean
+  /** The hold id and revision of the ask that waited for it. */
+  readonly hold: string
+  readonly disbelieve: number | undefined
+  /** Until when a grant to a waiter has to be claimed; absent once it is. */
+  claimByMs: number | undefined
+  /** What keeps an unclaimed grant alive: the lease of the waiter that it went to. */
+  unclaimedLease: Lease | undefined
+  readonly holds: Map<string, Lease>
+  progress: Json | undefined
+}
+
+/** A success that is kept: later requests of the same key and revision skip on it. */
+export interface KeptSuccess {
+  readonly revision: string | undefined
+  readonly fence: number
+  readonly node: string
+  readonly atMs: number
+  readonly result: Json | undefined
+  readonly untilMs: number
+}
+
+/** The last outcome of a key, remembered for a short while for those who come late. */
+export interface RecentOutcome {
+  readonly outcome: Outcome
+  readonly node: string
+  readonly owner: string
+  readonly fence: number
+  readonly revision: string | undefined
+  readonly atMs: number
+  readonly untilMs: number
+}
+
+/** A queue that goes on only after its retry delay. */
+export interface Pause {
+  readonly untilMs: number
+  readonly revision: string | undefined
+  readonly attempt: number
+  readonly previous: PreviousAttempt | undefined
+}
+
+/** What an ask that waited was told in the end, kept for it in case it asks again. */
+export interface KeptAnswer {
+  readonly revision: string | undefined
+  readonly disbelieve: number | undefined
+  readonly answer: Answer
+  readonly untilMs: number
+}
+
+/** A hold that was released, remembered so that the same release again gets the same answer. */
+export interface ReleasedHold {
+  readonly fence: number
+  readonly reply: ReleaseReply
+  readonly untilMs: number
+}
+
+/** Everything that is known of one resource. The maps by operation are small; the others are ordered by `untilMs`. */
+export interface Resource {
+  readonly namespace: string
+  readonly id: string
+  /** The last fence granted. */
+  fence: number
+  /** The last ticket given to a waiter. */
+  ticket: number
+  readonly grants: Map<string, Grant>
+  readonly waiters: Waiters
+  readonly pauses: Map<string, Pause>
+  readonly kept: Map<string, KeptSuccess>
+  readonly recent: Map<string, RecentOutcome>
+  readonly references: Set<string>
+  readonly answers: Map<string, KeptAnswer>
+  readonly released: Map<string, ReleasedHold>
+}
+
+/** The hold id of askers that have none of their own. Only this one may be used again after its grant has ended. */
+export const SHARED_HOLD = '-'
+
+export function newResource(namespace: string, id: string, waiters: Waiters): Resource {
+  return {
+    namespace,
+    id,
+    fence: 0,
+    ticket: 0,
+    grants: new Map(),
+    waiters,
+    pauses: new Map(),
+    kept: new Map(),
+    recent: new Map(),
+    references: new Set(),
+    answers: new Map(),
+    released: new Map(),
+  }
+}
+
+/** An idle resource may be forgotten: nothing of it is worth a byte but its fence. */
+export function isIdle(resource: Resource): boolean {
+  return (
+    resource.grants.size === 0 &&
+    resource.waiters.size === 0 &&
+    resource.pauses.size === 0 &&
+    resource.kept.size === 0 &&
+    resource.recent.size === 0 &&
+    resource.references.size === 0 &&
+    resource.answers.size === 0 &&
+    resource.released.size === 0
+  )
+}
+
+/** The name of an ask within a resource. The parts are quoted, so that no two asks share one. */
+export function askName(operation: string, owner: string, hold: string): string {
+  return JSON.stringify([operation, owner, hold])
+}

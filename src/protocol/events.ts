@@ -1,0 +1,56 @@
+import type { Answer, Event, GrantView, Json, Outcome, ResourceView, Standing } from '../core/index.ts'
+
+interface OnKey {
+  readonly namespace: string
+  readonly resource: string
+  readonly operation: string
+  readonly atMs: number
+}
+
+/** Whom it is about. Sessions are never named: knowing one is being it. */
+interface ByOwner extends OnKey {
+  readonly node: string
+  readonly owner: string
+}
+
+/** Where an ask stands. */
+export interface Place extends Omit<ByOwner, 'atMs' | 'node'> {
+  readonly standing: Standing
+}
+
+/** The first event of every stream: how things are at that moment. */
+export type StateEvent =
+  | { readonly type: 'state'; readonly of: 'ask'; readonly standing: Standing }
+  | { readonly type: 'state'; readonly of: 'session'; readonly alive: boolean; readonly places: readonly Place[] }
+  | { readonly type: 'state'; readonly of: 'resource'; readonly view: ResourceView | null }
+  | { readonly type: 'state'; readonly of: 'all' }
+
+/** An event as listeners get it. */
+export type WireEvent =
+  | StateEvent
+  /** The events since the given id are no longer known; a `state` follows. */
+  | { readonly type: 'reset' }
+  | ({ readonly type: 'queued'; readonly position: number } & ByOwner)
+  | ({
+      readonly type: 'granted'
+      readonly fence: number
+      readonly attempt: number
+      readonly handOver: boolean
+    } & ByOwner)
+  | ({ readonly type: 'claimed'; readonly fence: number } & ByOwner)
+  | ({ readonly type: 'left' } & ByOwner)
+  | ({ readonly type: 'hold-ended'; readonly fence: number } & ByOwner)
+  /** To the one who waited. */
+  | ({ readonly type: 'told'; readonly answer: Answer } & ByOwner)
+  /** To those who watch: so many were told. */
+  | ({
+      readonly type: 'told'
+      readonly answer: Answer
+      readonly count: number
+      readonly nodes: readonly string[]
+    } & OnKey)
+  | ({ readonly type: 'ended'; readonly fence: number; readonly attempt: number } & Outcome & ByOwner)
+  | ({ readonly type: 'progress'; readonly fence: number; readonly progress: Json } & ByOwner)
+  | ({ readonly type: 'referenced' | 'dereferenced'; readonly node: string } & Omit<OnKey, 'operation'>)
+
+export type { Answer, Event, GrantView, Standing }

@@ -1,0 +1,14 @@
+export { type ErrorBody, type ErrorCode, errorBody, errors } from './errors.ts'
+export type { Place, StateEvent, WireEvent } from './events.ts'
+export { ID_MAX_BYTES, idSchema, isId } from './ids.ts'
+export type { ReplyOf } from './replies.ts'
+export {
+  LIMITS,
+  policySchema,
+  type Request,
+  type RequestInput,
+  type RequestOf,
+  type RequestType,
+  type ResourceRequest,
+  requestSchemas,
+} from './requests.ts'

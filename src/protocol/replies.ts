@@ -1,0 +1,27 @@
+import type { Command, Policy, ReplyTo, ResourceView } from '../core/index.ts'
+import type { ErrorBody } from './errors.ts'
+import type { RequestType } from './requests.ts'
+
+type SessionReply = { readonly status: 'alive'; readonly ttlMs: number }
+
+interface OtherReplies {
+  'drop-node': { readonly status: 'dropped'; readonly resources: number }
+  'open-session': SessionReply
+  'renew-session': SessionReply
+  'close-session': { readonly status: 'closed' }
+  'get-resource': { readonly status: 'resource'; readonly resource: ResourceView }
+  'list-resources': {
+    readonly status: 'resources'
+    readonly resources: readonly ResourceView[]
+    readonly next?: string
+  }
+  'get-policy': { readonly status: 'policy'; readonly version: number; readonly policy: Policy }
+  'apply-policy': { readonly status: 'policy'; readonly version: number; readonly policy: Policy }
+}
+
+type CommandReply<Type> = Exclude<ReplyTo<Extract<Command, { type: Type }>>, { status: 'refused' }>
+
+/** What each request is answered with. Every refusal has its code and a sentence. */
+export type ReplyOf<Type extends RequestType> =
+  | (Type extends keyof OtherReplies ? OtherReplies[Type] : CommandReply<Type>)
+  | ErrorBody

@@ -1,0 +1,208 @@
+import { z } from 'zod'
+import {
+  builtInOperations,
+  type Command,
+  defaultNamespacePolicy,
+  defaultPolicy,
+  type Json,
+  type NamespacePolicy,
+  type OperationPolicy,
+  type Policy,
+  plainOperation,
+  SHARED_HOLD,
+} from '../core/index.ts'
+import { idSchema } from './ids.ts'
+
+/*
+ * What can be asked of Baton, over HTTP and in process alike. These schemas check the input, make /openapi.json, and
+ * are the types of the client: there is no second description anywhere.
+ */
+
+export const LIMITS = {
+  bodyBytes: 64 * 1024,
+  resultBytes: 16 * 1024,
+  progressBytes: 4 * 1024,
+  errorChars: 4_096,
+  ttlMinMs: 1_000,
+  ttlMaxMs: 24 * 3_600_000,
+  ttlDefaultMs: 30_000,
+  waitMaxMs: 24 * 3_600_000,
+  batch: 1_000,
+  page: 1_000,
+} as const
+
+const json = (maxBytes: number) =>
+  z
+    .json()
+    .refine((value) => byteLength(value) <= maxBytes, `must be JSON of at most ${maxBytes} bytes`)
+    .describe(`JSON of at most ${maxBytes} bytes`) as unknown as z.ZodType<Json>
+
+const namespace = idSchema.default('default').describe('part of every key; has its own policy')
+const operation = idSchema.describe('pull, update, delete, lock, or one that the policy table has')
+const resource = idSchema.describe('what is worked on, e.g. a layer digest')
+const node = idSchema.describe('who asks: a machine')
+const owner = idSchema.describe('one actor on a node')
+const hold = idSchema.default(SHARED_HOLD).describe('chosen by the asker: the same one again is a retry or a claim')
+const session = idSchema.describe('the session that keeps it alive')
+const fence = z.int().min(0)
+const ttlMs = z.int().min(LIMITS.ttlMinMs).max(LIMITS.ttlMaxMs)
+const revision = idSchema.describe('what version of the work it is about')
+
+const address = { namespace, resource }
+
+const acquire = z
+  .strictObject({
+    type: z.literal('acquire'),
+    ...address,
+    operation,
+    node,
+    owner: owner.optional().describe('one actor on a node; the node itself where absent'),
+    hold,
+    session: session.optional(),
+    ttlMs: ttlMs.default(LIMITS.ttlDefaultMs).describe('the implicit lease of a request without a session'),
+    waitMs: z.int().min(0).max(LIMITS.waitMaxMs).optional().describe('how long to stand in line; absent sets no limit'),
+    revision: revision.optional(),
+    disbelieve: fence.optional().describe('the fence of a skip that proved untrue'),
+    verified: z.boolean().optional().describe('the asker has seen that the work is there: it skips'),
+    reference: z.boolean().optional().describe('false: do not add the node to the references'),
+    dropReference: z.boolean().optional().describe("drop the node's own reference in the same step"),
+    queueing: z.boolean().optional().describe('false: refuse at once where it is busy'),
+  })
+  .transform((request) => ({ ...request, owner: request.owner ?? request.node }))
+
+const heldBy = { operation, owner, hold }
+
+const release = z.discriminatedUnion('outcome', [
+  z.strictObject({
+    type: z.literal('release'),
+    ...address,
+    ...heldBy,
+    fence,
+    outcome: z.literal('success'),
+    result: json(LIMITS.resultBytes).optional(),
+    effect: z.literal('none').optional().describe('nothing was to be done'),
+  }),
+  z.strictObject({
+    type: z.literal('release'),
+    ...address,
+    ...heldBy,
+    fence,
+    outcome: z.literal('failure'),
+    error: z.string().max(LIMITS.errorChars).default('failed'),
+    permanent: z.boolean().optional().describe('true: no other try would do better'),
+  }),
+  z.strictObject({ type: z.literal('release'), ...address, ...heldBy, fence, outcome: z.literal('cancelled') }),
+])
+
+const renew = z.strictObject({ type: z.literal('renew'), ...address, operation, owner, fence: fence.optional() })
+const cancel = z.strictObject({ type: z.literal('cancel'), ...address, ...heldBy })
+const revoke = z.strictObject({ type: z.literal('revoke'), ...address, operation, fence: fence.optional() })
+const progress = z.strictObject({
+  type: z.literal('progress'),
+  ...address,
+  operation,
+  owner,
+  fence,
+  progress: json(LIMITS.progressBytes),
+})
+const addReference = z.strictObject({ type: z.literal('add-reference'), ...address, node })
+const releaseReference = z.strictObject({ type: z.literal('release-reference'), ...address, node })
+const dropNode = z.strictObject({
+  type: z.literal('drop-node'),
+  namespace: idSchema.optional().describe('only there; everywhere where absent'),
+  node,
+})
+const openSession = z.strictObject({
+  type: z.literal('open-session'),
+  session: session.describe('chosen by the client, hard to guess'),
+  node,
+  ttlMs: ttlMs.default(LIMITS.ttlDefaultMs),
+})
+const renewSession = z.strictObject({ type: z.literal('renew-session'), session })
+const closeSession = z.strictObject({ type: z.literal('close-session'), session })
+const getResource = z.strictObject({ type: z.literal('get-resource'), ...address })
+const listResources = z.strictObject({
+  type: z.literal('list-resources'),
+  namespace: idSchema.optional(),
+  prefix: z.string().max(512).optional().describe('ids that start with this'),
+  node: node.optional().describe('that this node holds, waits for or references'),
+  active: z.stringbool().or(z.boolean()).optional().describe('only with a holder or a waiter'),
+  after: z.string().max(4_096).optional().describe('the `next` of the page before'),
+  limit: z.coerce.number().int().min(1).max(LIMITS.page).default(100),
+})
+const getPolicy = z.strictObject({ type: z.literal('get-policy') })
+
+const operationPolicy = z.strictObject({
+  whenReferenced: z.enum(['skip', 'refuse', 'allow']).optional(),
+  waitersOnSuccess: z.enum(['skip', 'next']).optional(),
+  addsReference: z.boolean().optional(),
+  keepMs: z.int().min(0).optional(),
+  keepRevisionMs: z.int().min(0).optional(),
+  attempts: z.int().min(0).optional().describe('so many failures in a row end the queue; 0: no limit'),
+  retryDelayMs: z.int().min(0).optional(),
+  contradicts: z.array(idSchema).max(100).optional(),
+  queueing: z.boolean().optional(),
+})
+
+const namespacePolicy = z
+  .strictObject({
+    exclusion: z.enum(['operation', 'resource']).default(defaultNamespacePolicy.exclusion),
+    queueing: z.boolean().default(defaultNamespacePolicy.queueing),
+    updateRequiresNoRef: z.boolean().default(defaultNamespacePolicy.updateRequiresNoRef),
+    claimMs: z.int().min(100).max(600_000).default(defaultNamespacePolicy.claimMs),
+    queueLimit: z.int().min(1).max(1_000_000).default(defaultNamespacePolicy.queueLimit),
+    operations: z.record(idSchema, operationPolicy).default({}).describe('new rows, and changes to the built-in ones'),
+  })
+  .transform((policy): NamespacePolicy => ({ ...policy, operations: completeRows(policy.operations) }))
+
+/** Checks a policy and completes it: what it does not say is as built in. */
+export const policySchema = z
+  .strictObject({ namespaces: z.record(idSchema, namespacePolicy) })
+  .transform(({ namespaces }): Policy => ({ namespaces: { ...defaultPolicy.namespaces, ...namespaces } }))
+
+function completeRows(rows: Record<string, Partial<OperationPolicy>>): Record<string, OperationPolicy> {
+  const complete: Record<string, OperationPolicy> = { ...builtInOperations }
+  for (const [operation, row] of Object.entries(rows)) {
+    complete[operation] = { ...(builtInOperations[operation] ?? plainOperation), ...row }
+  }
+  return complete
+}
+
+const applyPolicy = z.strictObject({
+  type: z.literal('apply-policy'),
+  version: z.int().min(0).describe('the version that it replaces'),
+  policy: policySchema,
+})
+
+export const requestSchemas = {
+  acquire,
+  release,
+  renew,
+  cancel,
+  revoke,
+  progress,
+  'add-reference': addReference,
+  'release-reference': releaseReference,
+  'drop-node': dropNode,
+  'open-session': openSession,
+  'renew-session': renewSession,
+  'close-session': closeSession,
+  'get-resource': getResource,
+  'list-resources': listResources,
+  'get-policy': getPolicy,
+  'apply-policy': applyPolicy,
+} as const
+
+export type RequestType = keyof typeof requestSchemas
+export type RequestOf<Type extends RequestType> = z.output<(typeof requestSchemas)[Type]>
+/** A request as it is after checking, with its defaults filled in. */
+export type Request = { [Type in RequestType]: RequestOf<Type> }[RequestType]
+/** A request as a client writes it. */
+export type RequestInput = { [Type in RequestType]: z.input<(typeof requestSchemas)[Type]> }[RequestType]
+
+/** Requests that are a command of the core on one resource. */
+export type ResourceRequest = Extract<Request, { namespace: string; resource: string; type: Command['type'] }>
+
+function byteLength(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value)).length
+}

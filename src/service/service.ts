@@ -1,0 +1,199 @@
+import { type Command, type Refused, type ReplyTo, SHARED_HOLD } from '../core/index.ts'
+import {
+  type ErrorBody,
+  errorBody,
+  type ReplyOf,
+  type Request,
+  type RequestOf,
+  type RequestType,
+  type WireEvent,
+} from '../protocol/index.ts'
+import type { Address, Counts, SessionReply, Store } from '../stores/store.ts'
+import { FanOut, type Scope, type Sink } from './fan-out.ts'
+import { History } from './history.ts'
+import { PlaceKeeper } from './place-keeper.ts'
+import { Sweeper } from './sweeper.ts'
+import { systemTimers, type Timers } from './timers.ts'
+
+export interface ServiceOptions {
+  readonly store: Store
+  readonly timers?: Timers
+  /** How many may wait in all. */
+  readonly waiterLimit?: number
+  /** How many events are remembered for listeners that come back. */
+  readonly historyLimit?: number
+}
+
+/** How long a place in line of a request without a session lives after its last sign of life. */
+const PLACE_TTL_MS = 60_000
+
+/** Core and store, joined: requests in, replies out, events to those who listen, deadlines kept. */
+export class Service {
+  readonly #store: Store
+  readonly #fanOut = new FanOut()
+  readonly #history: History
+  readonly #sweeper: Sweeper
+  readonly #places: PlaceKeeper
+  readonly #waiterLimit: number
+  readonly #unsubscribe: () => void
+
+  constructor({ store, timers = systemTimers, waiterLimit = 1_000_000, historyLimit = 4_096 }: ServiceOptions) {
+    this.#store = store
+    this.#waiterLimit = waiterLimit
+    this.#history = new History(historyLimit, store.nowMs())
+    this.#sweeper = new Sweeper(store, timers)
+    this.#places = new PlaceKeeper(store, timers)
+    this.#unsubscribe = store.subscribe((event) => this.#fanOut.send(event, this.#history.add(event)))
+  }
+
+  /** Answers one request that has been checked. Throws only what the store throws. */
+  async call<Type extends RequestType>(request: RequestOf<Type> & { type: Type }): Promise<ReplyOf<Type>> {
+    const reply = await this.#answer(request as Request)
+    this.#sweeper.arm()
+    return reply as ReplyOf<Type>
+  }
+
+  /**
+   * Listens from now on. The sink is first told the present state or, where `lastId` is still known, exactly what it
+   * has missed; nothing falls in between.
+   */
+  async listen(scope: Scope, sink: Sink, lastId?: string): Promise<() => void> {
+    const missed = lastId === undefined ? undefined : this.#history.since(lastId, scope)
+    let early: [WireEvent, string][] | undefined = []
+    const remove = this.#fanOut.add(scope, (event, id) => (early ? early.push([event, id]) : sink(event, id)))
+    const release = scope.of === 'ask' ? this.#places.keep(scope) : undefined
+    if (missed) for (const [event, id] of missed) sink(event, id)
+    else {
+      const state = await this.#state(scope)
+      const id = this.#history.lastId
+      if (lastId !== undefined) sink({ type: 'reset' }, id)
+      sink(state, id)
+    }
+    const waiting = early
+    early = undefined
+    for (const [event, id] of waiting) sink(event, id)
+    return () => {
+      remove()
+      release?.()
+    }
+  }
+
+  counts(): Counts {
+    return this.#store.counts()
+  }
+
+  nowMs(): number {
+    return this.#store.nowMs()
+  }
+
+  /** Whether the store answers. */
+  async isReady(): Promise<boolean> {
+    return this.#store.policy().then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async close(): Promise<void> {
+    this.#unsubscribe()
+    this.#sweeper.stop()
+    this.#places.stop()
+    await this.#store.close()
+  }
+
+  async #answer(request: Request): Promise<ReplyOf<RequestType>> {
+    const store = this.#store
+    switch (request.type) {
+      case 'acquire':
+        return this.#acquire(request)
+      case 'release':
+      case 'renew':
+      case 'cancel':
+      case 'revoke':
+      case 'progress':
+      case 'add-reference':
+      case 'release-reference':
+        return this.#step(request)
+      case 'drop-node':
+        return this.#dropNode(request)
+      case 'open-session':
+        return explained(await store.openSession(request))
+      case 'renew-session':
+        return explained(await store.renewSession(request.session))
+      case 'close-session':
+        await store.closeSession(request.session)
+        return { status: 'closed' }
+      case 'get-resource': {
+        const { namespace, resource } = request
+        const view = (await store.read(request)) ?? idleView({ namespace, resource })
+        return { status: 'resource', resource: view }
+      }
+      case 'list-resources':
+        return { status: 'resources', ...(await store.list(request)) }
+      case 'get-policy':
+        return { status: 'policy', ...(await store.policy()) }
+      case 'apply-policy': {
+        const { applied, version, policy } = await store.applyPolicy(request.policy, request.version)
+        return applied ? { status: 'policy', version, policy } : errorBody('policy-changed')
+      }
+    }
+  }
+
+  async #acquire(request: RequestOf<'acquire'>): Promise<ReplyOf<'acquire'>> {
+    const placeTtlMs = Math.max(request.ttlMs, PLACE_TTL_MS)
+    if (this.#store.counts().waiters < this.#waiterLimit) return this.#step({ placeTtlMs, ...request })
+    const reply = await this.#step({ ...request, queueing: false })
+    return reply.status === 'refused' && reply.code === 'busy' ? errorBody('queue-full') : reply
+  }
+
+  async #step<C extends Command>(command: C & Address): Promise<Exclude<ReplyTo<C>, Refused> | ErrorBody> {
+    return explained(await this.#store.step(command, command))
+  }
+
+  /** A page at a time: other requests go on meanwhile. */
+  async #dropNode({ node, namespace }: RequestOf<'drop-node'>): Promise<ReplyOf<'drop-node'>> {
+    let resources = 0
+    let after: string | undefined
+    do {
+      const page = await this.#store.list({ namespace, node, after, limit: 500 })
+      for (const view of page.resources) {
+        await this.#store.step(view, { type: 'drop-node', node })
+        resources++
+      }
+      after = page.next
+    } while (after !== undefined)
+    return { status: 'dropped', resources }
+  }
+
+  async #state(scope: Scope): Promise<WireEvent> {
+    const store = this.#store
+    switch (scope.of) {
+      case 'ask':
+        return { type: 'state', of: 'ask', standing: await store.standing(scope) }
+      case 'session': {
+        const places = await store.places(scope.session)
+        const standings = (places ?? []).map(async (place) => ({
+          ...place,
+          standing: await store.standing({ ...place, hold: SHARED_HOLD }),
+        }))
+        return { type: 'state', of: 'session', alive: places !== undefined, places: await Promise.all(standings) }
+      }
+      case 'resource':
+        return { type: 'state', of: 'resource', view: (await store.read(scope)) ?? null }
+      case 'all':
+        return { type: 'state', of: 'all' }
+    }
+  }
+}
+
+/** A refusal of the core or the store with the sentence that belongs to its code. */
+function explained<Reply extends { status: string }>(
+  reply: Reply | Refused | SessionReply,
+): Exclude<Reply, Refused> | ErrorBody {
+  if (reply.status === 'refused') return errorBody((reply as Refused).code)
+  return reply as Exclude<Reply, Refused>
+}
+
+function idleView({ namespace, resource }: Address) {
+  return { namespace, resource, fence: 0, grants: [], waiters: [], waiting: 0, references: [], kept: [], recent: [] }
+}

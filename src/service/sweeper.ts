@@ -1,0 +1,49 @@
+import type { Store } from '../stores/store.ts'
+import type { Timers } from './timers.ts'
+
+const SWEEP_LIMIT = 1_000
+const RETRY_MS = 500
+
+/** The one timer of a service: it wakes when the store's next deadline is due, and sweeps in small steps. */
+export class Sweeper {
+  readonly #store: Store
+  readonly #timers: Timers
+  #armedForMs: number | undefined
+  #cancel: () => void = () => {}
+  #stopped = false
+
+  constructor(store: Store, timers: Timers) {
+    this.#store = store
+    this.#timers = timers
+    this.arm()
+  }
+
+  /** Sees to it that the timer wakes no later than the next deadline. */
+  arm(): void {
+    const nextMs = this.#store.nextDeadlineMs()
+    if (this.#stopped || nextMs === undefined) return
+    if (this.#armedForMs === undefined || nextMs < this.#armedForMs) this.#wakeAt(nextMs)
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#cancel()
+  }
+
+  #wakeAt(atMs: number): void {
+    this.#cancel()
+    this.#armedForMs = atMs
+    this.#cancel = this.#timers.after(Math.max(0, Math.ceil(atMs - this.#store.nowMs())), () => void this.#sweep())
+  }
+
+  async #sweep(): Promise<void> {
+    this.#armedForMs = undefined
+    try {
+      await this.#store.sweep(SWEEP_LIMIT)
+      this.arm()
+    } catch {
+      // A store that is away keeps its deadlines; they are applied when it is back, and by every step before that.
+      if (!this.#stopped) this.#wakeAt(this.#store.nowMs() + RETRY_MS)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import { Deadlines, type Event, type Resource } from '../core/index.ts'
+import { nameOf } from './shards.ts'
+import type { Place, SessionReply, SessionRequest } from './store.ts'
+
+/** Sessions in memory: who is alive until when, and which places hang off each. */
+export class Sessions {
+  readonly #sessions = new Map<string, Session>()
+  readonly #deadlines = new Deadlines<Session>()
+
+  get size(): number {
+    return this.#sessions.size
+  }
+
+  nextDeadlineMs(): number | undefined {
+    return this.#deadlines.nextMs()
+  }
+
+  isAlive(session: string): boolean {
+    return this.#sessions.has(session)
+  }
+
+  open({ session: id, node, ttlMs }: SessionRequest, nowMs: number): SessionReply {
+    if (!this.#sessions.has(id)) this.#sessions.set(id, { id, node, ttlMs, places: new Map() })
+    return this.renew(id, nowMs)
+  }
+
+  renew(id: string, nowMs: number): SessionReply {
+    const session = this.#sessions.get(id)
+    if (!session) return { status: 'refused', code: 'session-lost' }
+    this.#deadlines.set(session, nowMs + session.ttlMs)
+    return { status: 'alive', ttlMs: session.ttlMs }
+  }
+
+  places(id: string): readonly Place[] | undefined {
+    const session = this.#sessions.get(id)
+    return session && [...session.places.values()]
+  }
+
+  /** Ends a session and returns the places that go with it. */
+  end(id: string): readonly Place[] {
+    const session = this.#sessions.get(id)
+    if (!session) return []
+    this.#sessions.delete(id)
+    this.#deadlines.set(session, undefined)
+    return [...session.places.values()]
+  }
+
+  /** The id of a session whose ttl has run out. */
+  due(nowMs: number): string | undefined {
+    const nextMs = this.#deadlines.nextMs()
+    return nextMs !== undefined && nextMs <= nowMs ? this.#deadlines.first()?.id : undefined
+  }
+
+  /** Keeps the places of every session that these events speak of as the resource has them now. */
+  follow(resource: Resource, events: readonly Event[]): void {
+    for (const event of events) {
+      switch (event.type) {
+        case 'queued':
+        case 'granted':
+        case 'claimed':
+        case 'left':
+        case 'hold-ended':
+          this.#settle(resource, { ...event, owner: event.asker.owner, session: event.asker.session })
+          break
+        case 'told':
+          for (const { owner, session } of event.askers) this.#settle(resource, { ...event, owner, session })
+          break
+        case 'ended':
+          for (const session of event.sessions) this.#settle(resource, { ...event, session })
+      }
+    }
+  }
+
+  /** After a re-entry, which causes no event. */
+  touch(
+    resource: Resource,
+    { operation, owner, session }: { operation: string; owner: string; session: string | undefined },
+  ): void {
+    this.#settle(resource, { operation, owner, session })
+  }
+
+  #settle(
+    resource: Resource,
+    { operation, owner, session: id }: { operation: string; owner: string; session: string | undefined },
+  ): void {
+    const session = id === undefined ? undefined : this.#sessions.get(id)
+    if (!session) return
+    const place = { namespace: resource.namespace, resource: resource.id, operation, owner }
+    const name = JSON.stringify([nameOf(place), operation, owner])
+    if (hangsOff(resource, { operation, owner, session: session.id })) session.places.set(name, place)
+    else session.places.delete(name)
+  }
+}
+
+interface Session {
+  readonly id: string
+  readonly node: string
+  readonly ttlMs: number
+  readonly places: Map<string, Place>
+}
+
+function hangsOff(
+  resource: Resource,
+  { operation, owner, session }: { operation: string; owner: string; session: string },
+): boolean {
+  if (resource.waiters.find(operation, owner)?.lease.session === session) return true
+  const grant = resource.grants.get(operation)
+  if (grant?.owner !== owner) return false
+  if (grant.unclaimedLease?.session === session) return true
+  for (const lease of grant.holds.values()) if (lease.session === session) return true
+  return false
+}

@@ -1,0 +1,140 @@
+import type { Command, Event, Policy, ReplyTo, ResourceView, Standing } from '../core/index.ts'
+
+/** Which resource: its namespace and id. */
+export interface Address {
+  readonly namespace: string
+  readonly resource: string
+}
+
+/** An event as a store carries it: what happened, to which resource, when, and in which order. */
+export type StoreEvent = Event & Address & { readonly seq: number; readonly atMs: number }
+
+export interface SessionRequest {
+  /** Chosen by the client, hard to guess: opening the same one again renews it. */
+  readonly session: string
+  readonly node: string
+  readonly ttlMs: number
+}
+
+export type SessionReply =
+  | { readonly status: 'alive'; readonly ttlMs: number }
+  | { readonly status: 'refused'; readonly code: 'session-lost' }
+
+/** One place of a session: a hold, a grant not yet claimed, or a place in line. */
+export interface Place extends Address {
+  readonly operation: string
+  readonly owner: string
+}
+
+export interface ListQuery {
+  readonly namespace?: string
+  /** Ids that start with this. */
+  readonly prefix?: string
+  /** Only resources that this node holds, waits for, references or has a kept success of. */
+  readonly node?: string
+  /** Only resources with a grant or a waiter. */
+  readonly active?: boolean
+  /** The `next` of the page before. */
+  readonly after?: string
+  readonly limit: number
+}
+
+export interface Page {
+  readonly resources: readonly ResourceView[]
+  readonly next?: string
+}
+
+export interface Counts {
+  readonly resources: number
+  readonly grants: number
+  readonly waiters: number
+  readonly sessions: number
+}
+
+export interface VersionedPolicy {
+  readonly version: number
+  readonly policy: Policy
+}
+
+/**
+ * What every store does. Stores differ in how they keep and carry, never in what they decide: that is the core's
+ * `step`, run once for each command. `testing/store-conformance.ts` holds every store to this page.
+ *
+ * A method that throws has failed or does not know: `StoreUnavailable` means that nothing was changed,
+ * `UnknownOutcome` that it may have been. Everything expected, refusals too, is returned.
+ */
+export interface Store {
+  /** Whose clock counts. Monotonic, in milliseconds that look like those since 1970. */
+  nowMs(): number
+
+  /**
+   * Runs one command on one resource. Atomic: the new state, its waiters and its events are kept together or not at
+   * all, and no other step of the resource runs meanwhile; steps of other resources do not wait. Resolves once the
+   * change is durable. A command that names a session which is not alive at that moment is refused `session-lost`
+   * and changes nothing. A retry with the same hold id sees the first try's result.
+   */
+  step<C extends Command>(address: Address, command: C): Promise<ReplyTo<C> | SessionRefusal>
+
+  /** A resource as it is now, its due deadlines applied; nothing where it is idle. */
+  read(address: Address): Promise<ResourceView | undefined>
+
+  /** Where an ask stands now, its due deadlines applied. */
+  standing(place: Place & { readonly hold: string }): Promise<Standing>
+
+  /** Resources that are not idle, in a stable order, a page at a time. Not a snapshot: each is as it was when read. */
+  list(query: ListQuery): Promise<Page>
+
+  /** Opens a session or renews one that is alive. A session never ends before its last renewal plus its ttl. */
+  openSession(request: SessionRequest): Promise<SessionReply>
+
+  /** Renews a session that is alive. Refused after its end, even if nobody has taken anything over. */
+  renewSession(session: string): Promise<SessionReply>
+
+  /** Ends a session now, with all of its places. Ending one that is not alive changes nothing. */
+  closeSession(session: string): Promise<void>
+
+  /** The places of a session that is alive; nothing where it is not. */
+  places(session: string): Promise<readonly Place[] | undefined>
+
+  /**
+   * Applies deadlines that are due, of resources and of sessions, at most `limit` of them, so that no sweep takes
+   * long. Idle resources are forgotten here, all but their fences.
+   */
+  sweep(limit: number): Promise<void>
+
+  /** When `sweep` next has something to do. Cheap: asked after every step. */
+  nextDeadlineMs(): number | undefined
+
+  /**
+   * Every event of every process on this store from now on, in `seq` order; those of one resource in the order in
+   * which they happened. Returns how to stop.
+   */
+  subscribe(listener: (event: StoreEvent) => void): () => void
+
+  policy(): Promise<VersionedPolicy>
+
+  /** Replaces the policy if it still has this version; otherwise nothing changes and the present one is returned. */
+  applyPolicy(policy: Policy, expectedVersion: number): Promise<VersionedPolicy & { readonly applied: boolean }>
+
+  counts(): Counts
+
+  close(): Promise<void>
+}
+
+export type SessionRefusal = { readonly status: 'refused'; readonly code: 'session-lost' }
+
+/** Time, injected everywhere but in the core, which is told the time. */
+export interface Clock {
+  /** Monotonic milliseconds, counted so that they look like those since 1970. */
+  nowMs(): number
+}
+
+/** The store cannot be reached or cannot write; nothing was changed. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable'
+}
+
+/** The store did not say whether the change was made. Asking again with the same hold id finds out. */
+export class UnknownOutcome extends Error {
+  override readonly name = 'UnknownOutcome'
+}
