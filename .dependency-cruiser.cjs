@@ -32,7 +32,7 @@ module.exports = {
       to: { path: '^src/stores/[^/]+/', dynamic: false, dependencyTypesNot: ['type-only'] },
     },
     only('cli', 'client/', 'protocol/', 'core/'),
-    only('testing', 'core/', 'stores/store\\.ts$', 'service/', 'client/', 'protocol/'),
+    only('testing', 'core/', 'stores/memory/', 'stores/store\\.ts$', 'service/', 'client/', 'protocol/'),
     {
       name: 'only-main-wires',
       comment: 'Nothing imports main.ts.',

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { builtInOperations, type Command, type Json, type ReportedOutcome } from '../../core/index.ts'
+import { openMemoryStore } from '../../stores/memory/index.ts'
+import type { Store } from '../../stores/store.ts'
+import { type Random, seededRandom } from '../random.ts'
+import { type Case, claim, pass } from './case.ts'
+
+/**
+ * Random commands on the store and on the core in memory, side by side at the same times: they must answer alike.
+ * Fences may differ in value (a store may pass a floor in), so they are compared by what they stand for.
+ */
+export const agreesWithTheCore: readonly Case[] = (['operation', 'resource'] as const).map((exclusion) =>
+  claim(
+    `it decides as the core does, over random commands (exclusion: ${exclusion})`,
+    async (store, { clock }) => {
+      for (let seed = 1; seed <= 20; seed++) {
+        const { policy } = await store.policy()
+        const reference = openMemoryStore({ clock, policy })
+        const run = new SideBySide({ store, reference, random: seededRandom(seed), prefix: `${exclusion}-${seed}` })
+        for (let count = 0; count < 150; count++) {
+          try {
+            await run.step()
+          } catch (error) {
+            throw new Error(`seed ${seed}, command ${count + 1}: ${run.last}`, { cause: error })
+          }
+          const passMs = run.pauseMs()
+          if (passMs > 0) {
+            const startMs = clock.nowMs()
+            await pass(store, clock, passMs)
+            clock.jump(startMs - clock.nowMs())
+            await pass(reference, clock, passMs)
+          }
+        }
+      }
+    },
+    {
+      exclusion,
+      operations: {
+        ...builtInOperations,
+        update: { ...builtInOperations.update!, attempts: 2 },
+        lock: { ...builtInOperations.lock!, retryDelayMs: 700 },
+      },
+    },
+  ),
+)
+
+const nodes = ['a', 'b', 'c', 'd', 'e'] as const
+const operations = ['pull', 'update', 'delete', 'lock'] as const
+
+class SideBySide {
+  readonly #store: Store
+  readonly #reference: Store
+  readonly #random: Random
+  readonly #prefix: string
+  /** Fence of the reference → fence of the store, for each resource. */
+  readonly #fences = new Map<string, number>()
+  #holds = 0
+  last = ''
+
+  constructor({
+    store,
+    reference,
+    random,
+    prefix,
+  }: { store: Store; reference: Store; random: Random; prefix: string }) {
+    this.#store = store
+    this.#reference = reference
+    this.#random = random
+    this.#prefix = prefix
+  }
+
+  pauseMs(): number {
+    return this.#random.chance(0.2) ? this.#random.pick([100, 700, 2_000, 5_000, 11_000, 61_000]) : 0
+  }
+
+  async step(): Promise<void> {
+    if (this.#random.chance(0.1)) return this.#session()
+    const address = { namespace: 'default', resource: `${this.#prefix}-${this.#random.pick(['x', 'y'])}` }
+    const view = await this.#reference.read(address)
+    const command = this.#command(address.resource, view?.grants ?? [])
+    this.last = JSON.stringify({ ...address, ...command })
+    const expected = await this.#reference.step(address, command)
+    const actual = await this.#store.step(address, this.#translated(address.resource, command))
+    this.#same(address.resource, actual, expected)
+    this.#same(address.resource, await this.#store.read(address), await this.#reference.read(address))
+  }
+
+  async #session(): Promise<void> {
+    const session = `${this.#prefix}-${this.#random.pick(nodes)}`
+    const kind = this.#random.pick(['open', 'renew', 'close'])
+    this.last = `${kind} session ${session}`
+    const both = [this.#store, this.#reference].map((store) =>
+      kind === 'open'
+        ? store.openSession({ session, node: 'n', ttlMs: 5_000 })
+        : kind === 'renew'
+          ? store.renewSession(session)
+          : store.closeSession(session),
+    )
+    const [actual, expected] = await Promise.all(both)
+    assert.deepEqual(actual, expected)
+  }
+
+  #command(resource: string, grants: readonly { operation: string; owner: string; fence: number }[]): Command {
+    const random = this.#random
+    const node = random.pick(nodes)
+    const operation = random.pick(operations)
+    const held = grants.length > 0 && random.chance(0.8) ? random.pick(grants) : undefined
+    const holder = held ?? { operation, owner: node, fence: this.#oldFence(resource) }
+    const hold = random.chance(0.8) ? '1' : `h${random.chance(0.5) ? ++this.#holds : this.#holds}`
+    switch (
+      random.pick([
+        'acquire',
+        'acquire',
+        'acquire',
+        'acquire',
+        'release',
+        'release',
+        'release',
+        'renew',
+        'cancel',
+        'revoke',
+        'refs',
+      ])
+    ) {
+      case 'acquire':
+        return {
+          type: 'acquire',
+          operation,
+          node,
+          owner: node,
+          hold,
+          ttlMs: random.pick([1_000, 5_000, 30_000]),
+          ...(random.chance(0.3) && { session: `${this.#prefix}-${node}` }),
+          ...(random.chance(0.2) && { waitMs: random.pick([0, 1_000, 5_000]) }),
+          ...(random.chance(0.2) && { revision: random.pick(['v1', 'v2']) }),
+          ...(random.chance(0.1) && { disbelieve: Number.MAX_SAFE_INTEGER }),
+          ...(random.chance(0.2) && { reference: false }),
+          ...(random.chance(0.2) && { dropReference: true }),
+          ...(random.chance(0.05) && { verified: true }),
+        }
+      case 'release':
+        return {
+          type: 'release',
+          operation: holder.operation,
+          owner: holder.owner,
+          hold,
+          fence: holder.fence,
+          ...this.#outcome(),
+        }
+      case 'renew':
+        return { type: 'renew', operation: holder.operation, owner: holder.owner, fence: holder.fence }
+      case 'cancel':
+        return { type: 'cancel', operation, owner: node, hold }
+      case 'revoke':
+        return { type: 'revoke', operation: holder.operation, ...(random.chance(0.5) && { fence: holder.fence }) }
+      default:
+        return { type: random.pick(['add-reference', 'release-reference', 'drop-node'] as const), node }
+    }
+  }
+
+  /** One that was granted some time ago, or never. */
+  #oldFence(resource: string): number {
+    const known = [...this.#fences.keys()].filter((name) => name.startsWith(`${resource} `))
+    return known.length > 0 ? Number(this.#random.pick(known).slice(resource.length + 1)) : 9_000_000_000
+  }
+
+  #outcome(): ReportedOutcome {
+    const random = this.#random
+    if (random.chance(0.1)) return { outcome: 'cancelled' }
+    if (random.chance(0.5)) return { outcome: 'failure', error: 'boom', ...(random.chance(0.2) && { permanent: true }) }
+    return {
+      outcome: 'success',
+      ...(random.chance(0.3) && { result: { n: 1 } }),
+      ...(random.chance(0.1) && { effect: 'none' }),
+    }
+  }
+
+  /** Equal in all but the values of the fences; and each fence of the reference is always the same one of the store. */
+  #same(resource: string, actual: unknown, expected: unknown): void {
+    const fencesOf = (value: unknown) => {
+      const fences: number[] = []
+      const bare = JSON.parse(JSON.stringify(value ?? null), (key, each: Json) => {
+        if (key !== 'fence' || typeof each !== 'number' || each === 0) return each
+        fences.push(each)
+        return 'a fence'
+      })
+      return { bare, fences }
+    }
+    const [mine, theirs] = [fencesOf(actual), fencesOf(expected)]
+    assert.deepEqual(mine.bare, theirs.bare)
+    for (const [index, fence] of theirs.fences.entries()) {
+      const name = `${resource} ${fence}`
+      const known = this.#fences.get(name) ?? mine.fences[index]!
+      assert.equal(mine.fences[index], known, 'the same grant has the same fence')
+      this.#fences.set(name, known)
+    }
+  }
+
+  /** The same command with every fence as the store has it. Fences of grants that never were stay as they are. */
+  #translated<Value>(resource: string, value: Value): Value {
+    return JSON.parse(JSON.stringify(value), (key, each: Json) =>
+      key === 'fence' && typeof each === 'number' ? (this.#fences.get(`${resource} ${each}`) ?? each) : each,
+    )
+  }
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import type { StoreEvent } from '../../stores/store.ts'
+import { settled } from '../simulated-clock.ts'
+import { ask, type Case, claim, end, failure, fenceOf, success } from './case.ts'
+
+/** What happened reaches whoever listens: all of it, once, in order. */
+export const carrying: readonly Case[] = [
+  claim('every change is carried, in the order in which it happened, until one stops listening', async (store) => {
+    const heard: StoreEvent[] = []
+    const stop = store.subscribe((event) => heard.push(event))
+    const fence = fenceOf(await ask(store, { node: 'a' }))
+    await ask(store, { node: 'b' })
+    await end(store, { node: 'a', fence, ...failure })
+    const next = fenceOf(await ask(store, { node: 'b' }))
+    await end(store, { node: 'b', fence: next, ...success })
+    await settled()
+    assert.deepEqual(
+      heard.map(({ type }) => type),
+      ['granted', 'queued', 'ended', 'granted', 'claimed', 'ended', 'referenced'],
+    )
+    for (const [index, { seq }] of heard.entries()) assert.ok(index === 0 || seq > heard[index - 1]!.seq, 'seq rises')
+    stop()
+    const count = heard.length
+    await ask(store, { node: 'c', resource: 'other' })
+    await settled()
+    assert.equal(heard.length, count)
+  }),
+  claim('all who are told by one success are named in its event', async (store) => {
+    const told: string[] = []
+    store.subscribe((event) => {
+      if (event.type === 'told') told.push(...event.askers.map(({ owner }) => owner))
+    })
+    const fence = fenceOf(await ask(store, { node: 'a' }))
+    const nodes = Array.from({ length: 100 }, (_, index) => `n${index}`)
+    for (const node of nodes) await ask(store, { node })
+    await end(store, { node: 'a', fence, ...success })
+    await settled()
+    assert.deepEqual(told.sort(), [...nodes].sort())
+  }),
+  claim('where an ask stands is known at any time', async (store) => {
+    const standing = (node: string) =>
+      store.standing({ namespace: 'default', resource: 'r', operation: 'pull', owner: node, hold: '1' })
+    assert.equal((await standing('a')).status, 'nothing')
+    const fence = fenceOf(await ask(store, { node: 'a' }))
+    await ask(store, { node: 'b' })
+    assert.equal((await standing('a')).status, 'granted')
+    assert.deepEqual(await standing('b'), { status: 'queued', position: 1 })
+    await end(store, { node: 'a', fence, ...success })
+    assert.equal((await standing('b')).status, 'skip')
+  }),
+]

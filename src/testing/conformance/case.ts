@@ -1,0 +1,77 @@
+import {
+  type Acquire,
+  type AcquireReply,
+  defaultNamespacePolicy,
+  defaultPolicy,
+  type NamespacePolicy,
+  type Policy,
+  type ReleaseReply,
+  type ReportedOutcome,
+} from '../../core/index.ts'
+import type { Store } from '../../stores/store.ts'
+import type { SimulatedClock } from '../simulated-clock.ts'
+
+export interface World {
+  readonly clock: SimulatedClock
+  /** A store of its own beside the one under test. */
+  open(policy: Policy): Promise<Store>
+}
+
+export interface Case {
+  readonly claim: string
+  readonly policy: Policy
+  readonly check: (store: Store, world: World) => Promise<void>
+}
+
+export function claim(text: string, check: Case['check'], switches?: Partial<NamespacePolicy>): Case {
+  const policy = switches ? { namespaces: { default: { ...defaultNamespacePolicy, ...switches } } } : defaultPolicy
+  return { claim: text, policy, check }
+}
+
+interface Who {
+  readonly node: string
+  readonly operation?: string
+  readonly resource?: string
+  readonly hold?: string
+}
+
+/** An ask with the defaults of the tests: operation `pull` of resource `r`, the node as owner, hold id `1`. */
+export function ask(
+  store: Store,
+  { node, operation = 'pull', resource = 'r', hold = '1', ...more }: Who & Partial<Acquire>,
+): Promise<AcquireReply> {
+  const command: Acquire = { type: 'acquire', owner: node, ttlMs: 30_000, ...more, operation, node, hold }
+  return store.step({ namespace: 'default', resource }, command)
+}
+
+type End = Who & { readonly fence?: number } & ReportedOutcome
+
+export function end(
+  store: Store,
+  { node, operation = 'pull', resource = 'r', hold = '1', ...more }: End,
+): Promise<ReleaseReply> {
+  return store.step({ namespace: 'default', resource }, { type: 'release', owner: node, operation, hold, ...more })
+}
+
+export const success = { outcome: 'success' } as const
+export const failure = { outcome: 'failure', error: 'boom' } as const
+
+export function fenceOf(reply: AcquireReply): number {
+  if (reply.status !== 'granted') throw new Error(`expected a grant, got ${JSON.stringify(reply)}`)
+  return reply.fence
+}
+
+/** Lets time pass, sweeping at every deadline on the way as a service does. */
+export async function pass(store: Store, clock: SimulatedClock, byMs: number): Promise<void> {
+  const untilMs = clock.nowMs() + byMs
+  for (
+    let nextMs = store.nextDeadlineMs();
+    nextMs !== undefined && nextMs <= untilMs;
+    nextMs = store.nextDeadlineMs()
+  ) {
+    clock.jump(Math.max(0, nextMs - clock.nowMs()))
+    await store.sweep(1_000)
+  }
+  clock.jump(untilMs - clock.nowMs())
+  await store.sweep(1_000)
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { ask, type Case, claim, end, failure, fenceOf, pass, success } from './case.ts'
+
+/** What is decided must be the core's decision, through every path of the store. */
+export const deciding: readonly Case[] = [
+  claim('of fifty concurrent asks exactly one is granted, and every other has a place of its own', async (store) => {
+    const nodes = Array.from({ length: 50 }, (_, index) => `n${index}`)
+    const replies = await Promise.all(nodes.map((node) => ask(store, { node })))
+    assert.equal(replies.filter((reply) => reply.status === 'granted').length, 1)
+    const positions = replies.flatMap((reply) => (reply.status === 'queued' ? [reply.position] : []))
+    assert.deepEqual(
+      positions.sort((a, b) => a - b),
+      Array.from({ length: 49 }, (_, index) => index + 1),
+    )
+  }),
+  claim('waiters are granted in the order in which they came', async (store) => {
+    const nodes = Array.from({ length: 20 }, (_, index) => `n${index}`)
+    let fence = fenceOf(await ask(store, { node: 'holder' }))
+    for (const node of nodes) assert.equal((await ask(store, { node })).status, 'queued')
+    let holder = 'holder'
+    for (const node of nodes) {
+      assert.equal((await end(store, { node: holder, fence, ...failure })).status, 'released')
+      const next = fenceOf(await ask(store, { node }))
+      assert.ok(next > fence, 'fences rise')
+      fence = next
+      holder = node
+    }
+  }),
+  claim('a success is told to everyone who waited, and kept for those who come late', async (store) => {
+    const fence = fenceOf(await ask(store, { node: 'a' }))
+    await ask(store, { node: 'b' })
+    await end(store, { node: 'a', fence, outcome: 'success', result: { bytes: 1 } })
+    for (const node of ['b', 'late']) {
+      const reply = await ask(store, { node })
+      assert.equal(reply.status, 'skip')
+      assert.equal(reply.fence, fence)
+      assert.deepEqual(reply.result, { bytes: 1 })
+    }
+    const view = await store.read({ namespace: 'default', resource: 'r' })
+    assert.equal(view?.waiting, 0)
+    assert.deepEqual([...(view?.references ?? [])].sort(), ['a', 'b', 'late'])
+  }),
+  claim('the same ask again gets the same grant', async (store) => {
+    const fence = fenceOf(await ask(store, { node: 'a' }))
+    const again = await ask(store, { node: 'a' })
+    assert.equal(fenceOf(again), fence)
+    assert.equal(again.status === 'granted' && again.holds, 1)
+  }),
+  claim('the same release again gets the same answer and changes nothing', async (store) => {
+    const fence = fenceOf(await ask(store, { node: 'a', operation: 'lock' }))
+    const first = await end(store, { node: 'a', operation: 'lock', fence, ...success })
+    const next = fenceOf(await ask(store, { node: 'b', operation: 'lock' }))
+    assert.deepEqual(await end(store, { node: 'a', operation: 'lock', fence, ...failure }), first)
+    assert.equal(fenceOf(await ask(store, { node: 'b', operation: 'lock' })), next)
+  }),
+  claim('a stale holder cannot release after a take-over', async (store, { clock }) => {
+    const stale = fenceOf(await ask(store, { node: 'a', ttlMs: 1_000 }))
+    await ask(store, { node: 'b' })
+    await pass(store, clock, 1_000)
+    const fence = fenceOf(await ask(store, { node: 'b' }))
+    assert.equal((await end(store, { node: 'a', fence: stale, ...success })).status, 'refused')
+    assert.equal((await end(store, { node: 'a', fence, ...success })).status, 'refused')
+    assert.equal(fenceOf(await ask(store, { node: 'b' })), fence)
+  }),
+  claim('a late step applies what was due before it', async (store, { clock }) => {
+    await ask(store, { node: 'a', ttlMs: 1_000 })
+    clock.jump(1_000)
+    assert.equal((await ask(store, { node: 'b' })).status, 'granted')
+  }),
+  claim('a grant that nobody claims passes on', async (store, { clock }) => {
+    const fence = fenceOf(await ask(store, { node: 'a' }))
+    await ask(store, { node: 'b' })
+    await ask(store, { node: 'c' })
+    await end(store, { node: 'a', fence, ...failure })
+    await pass(store, clock, 5_000)
+    const late = await ask(store, { node: 'b' })
+    assert.deepEqual(late, { status: 'refused', code: 'passed-over' })
+    assert.equal((await ask(store, { node: 'c' })).status, 'granted')
+  }),
+  claim(
+    'under exclusion: resource there is one holder, and after a success the longest-waiting head goes first',
+    async (store) => {
+      const fence = fenceOf(await ask(store, { node: 'a', operation: 'pull' }))
+      await ask(store, { node: 'b', operation: 'update' })
+      await ask(store, { node: 'c', operation: 'lock' })
+      await end(store, { node: 'a', operation: 'pull', fence, ...success })
+      assert.equal((await ask(store, { node: 'b', operation: 'update' })).status, 'granted')
+      assert.equal((await ask(store, { node: 'c', operation: 'lock' })).status, 'queued')
+    },
+    { exclusion: 'resource' },
+  ),
+  claim('resources, operations and namespaces never mix, whatever their names', async (store) => {
+    const names = [
+      ['pull', 'a:b'],
+      ['update', 'a:b'],
+      ['pull', 'A:B'],
+      ['pull', 'a:b '],
+      ['pull', ' a:b'],
+      ['pull', 'ä:b'],
+      ['pull', 'a\u0308:b'],
+      ['pull', '🎽'.repeat(128)],
+      ['pull', `${'🎽'.repeat(127)}🏃`],
+      ['pull', '%'],
+      ['pull', '_'],
+      ['pull', "a'b\\"],
+      ['pull', '__proto__'],
+      ['pull', 'a/../b'],
+    ] as const
+    for (const [operation, resource] of names) {
+      const reply = await ask(store, { node: 'a', operation, resource })
+      assert.equal(reply.status, 'granted', `${operation} of ${resource}`)
+      assert.equal((await ask(store, { node: 'b', operation, resource })).status, 'queued')
+    }
+    const command = { type: 'acquire', operation: 'pull', node: 'b', owner: 'b', hold: '1', ttlMs: 30_000 } as const
+    assert.equal((await store.step({ namespace: 'other', resource: 'a:b' }, command)).status, 'granted')
+    assert.equal((await store.step({ namespace: 'OTHER', resource: 'a:b' }, command)).status, 'granted')
+  }),
+]

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { builtInOperations, defaultNamespacePolicy } from '../../core/index.ts'
+import { ask, type Case, claim, end, fenceOf, pass, success } from './case.ts'
+
+/** What is kept, for how long, and what is forgotten. */
+export const keeping: readonly Case[] = [
+  claim('an idle resource is forgotten, but fences rise through it', async (store, { clock }) => {
+    let last = 0
+    for (let round = 0; round < 3; round++) {
+      const fence = fenceOf(await ask(store, { node: 'a', operation: 'lock', hold: `${round}` }))
+      assert.ok(fence > last, `${fence} after ${last}`)
+      last = fence
+      await end(store, { node: 'a', operation: 'lock', hold: `${round}`, fence, ...success })
+      await pass(store, clock, 120_000)
+      assert.equal(await store.read({ namespace: 'default', resource: 'r' }), undefined)
+      assert.equal(store.counts().resources, 0)
+    }
+  }),
+  claim('a kept success ends with its time', async (store, { clock }) => {
+    const fence = fenceOf(await ask(store, { node: 'a', reference: false }))
+    await end(store, { node: 'a', fence, ...success })
+    await pass(store, clock, 3_599_000)
+    assert.equal((await ask(store, { node: 'b', reference: false })).status, 'skip')
+    await pass(store, clock, 1_000)
+    assert.equal((await ask(store, { node: 'b', reference: false })).status, 'granted')
+  }),
+  claim('references are a set of nodes, whatever is done how often', async (store) => {
+    const at = { namespace: 'default', resource: 'r' }
+    assert.deepEqual(await store.step(at, { type: 'add-reference', node: 'a' }), { status: 'references', count: 1 })
+    assert.deepEqual(await store.step(at, { type: 'add-reference', node: 'a' }), { status: 'references', count: 1 })
+    assert.deepEqual(await store.step(at, { type: 'add-reference', node: 'A' }), { status: 'references', count: 2 })
+    assert.deepEqual(await store.step(at, { type: 'release-reference', node: 'a' }), { status: 'references', count: 1 })
+    assert.deepEqual(await store.step(at, { type: 'release-reference', node: 'a' }), { status: 'references', count: 1 })
+    assert.deepEqual(await store.step(at, { type: 'drop-node', node: 'A' }), { status: 'references', count: 0 })
+  }),
+  claim('sweeping is done in small steps and leaves nothing that is due', async (store, { clock }) => {
+    for (let index = 0; index < 25; index++) await ask(store, { node: 'a', resource: `r${index}`, ttlMs: 1_000 })
+    assert.equal(store.counts().grants, 25)
+    clock.jump(1_000)
+    for (let sweeps = 0; sweeps < 10; sweeps++) await store.sweep(5)
+    assert.equal(store.counts().grants, 0)
+  }),
+  claim('the next deadline is never later than what is due first', async (store, { clock }) => {
+    await ask(store, { node: 'a', ttlMs: 60_000 })
+    await ask(store, { node: 'b', waitMs: 2_000 })
+    assert.ok((store.nextDeadlineMs() ?? Infinity) <= clock.nowMs() + 2_000)
+  }),
+  claim('listing pages through everything once, in a stable order, and filters', async (store) => {
+    for (let index = 0; index < 25; index++)
+      await ask(store, { node: index % 2 ? 'odd' : 'even', resource: `r${index}` })
+    const seen: string[] = []
+    let after: string | undefined
+    do {
+      const page = await store.list({ limit: 10, after })
+      assert.ok(page.resources.length <= 10)
+      seen.push(...page.resources.map(({ resource }) => resource))
+      after = page.next
+    } while (after !== undefined)
+    assert.equal(seen.length, 25)
+    assert.equal(new Set(seen).size, 25)
+    const ids = async (query: object) =>
+      (await store.list({ limit: 100, ...query })).resources.map(({ resource }) => resource)
+    assert.equal((await ids({ node: 'odd' })).length, 12)
+    assert.deepEqual((await ids({ prefix: 'r2' })).sort(), ['r2', 'r20', 'r21', 'r22', 'r23', 'r24'])
+    assert.deepEqual(await ids({ namespace: 'other' }), [])
+    await store.step({ namespace: 'default', resource: 'only-referenced' }, { type: 'add-reference', node: 'x' })
+    assert.equal((await ids({ active: true })).length, 25)
+    assert.deepEqual(await ids({ node: 'x' }), ['only-referenced'])
+  }),
+  claim('a policy is replaced only by one who knows the present version, and then counts at once', async (store) => {
+    const { version } = await store.policy()
+    const operations = { ...builtInOperations, bake: builtInOperations.lock! }
+    const policy = { namespaces: { default: { ...defaultNamespacePolicy, operations } } }
+    assert.deepEqual(await ask(store, { node: 'a', operation: 'bake' }), {
+      status: 'refused',
+      code: 'unknown-operation',
+    })
+    assert.equal((await store.applyPolicy(policy, version + 1)).applied, false)
+    assert.equal((await store.policy()).version, version)
+    const applied = await store.applyPolicy(policy, version)
+    assert.equal(applied.applied, true)
+    assert.ok(applied.version > version)
+    assert.equal((await ask(store, { node: 'a', operation: 'bake' })).status, 'granted')
+  }),
+  claim('counts are of what is there', async (store) => {
+    const fence = fenceOf(await ask(store, { node: 'a' }))
+    await ask(store, { node: 'b' })
+    await ask(store, { node: 'c' })
+    const { grants, waiters } = store.counts()
+    assert.deepEqual({ grants, waiters }, { grants: 1, waiters: 2 })
+    await end(store, { node: 'a', fence, ...success })
+    assert.equal(store.counts().grants + store.counts().waiters, 0)
+  }),
+]

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { ask, type Case, claim, end, failure, fenceOf, pass, success } from './case.ts'
+
+const at = { namespace: 'default', resource: 'r' }
+
+/** A session keeps all of its places alive, and takes them all with it. */
+export const sessions: readonly Case[] = [
+  claim('a session lives until its last renewal plus its ttl, and no renewal revives it', async (store, { clock }) => {
+    await store.openSession({ session: 's', node: 'a', ttlMs: 10_000 })
+    await pass(store, clock, 9_999)
+    assert.equal((await store.renewSession('s')).status, 'alive')
+    await pass(store, clock, 9_999)
+    assert.notEqual(await store.places('s'), undefined)
+    await pass(store, clock, 1)
+    assert.deepEqual(await store.renewSession('s'), { status: 'refused', code: 'session-lost' })
+    assert.equal(await store.places('s'), undefined)
+  }),
+  claim('opening a session again renews it', async (store, { clock }) => {
+    const session = { session: 's', node: 'a', ttlMs: 10_000 }
+    await store.openSession(session)
+    await pass(store, clock, 9_000)
+    await store.openSession(session)
+    await pass(store, clock, 9_000)
+    assert.equal((await store.renewSession('s')).status, 'alive')
+  }),
+  claim('a session that ends takes its grants and its places in line with it', async (store, { clock }) => {
+    await store.openSession({ session: 's', node: 'a', ttlMs: 10_000 })
+    await ask(store, { node: 'other', resource: 'q', ttlMs: 60_000 })
+    await ask(store, { node: 'a', session: 's' })
+    await ask(store, { node: 'a', session: 's', resource: 'q' })
+    await ask(store, { node: 'b', ttlMs: 60_000 })
+    assert.equal((await store.places('s'))?.length, 2)
+    await pass(store, clock, 10_000)
+    assert.equal((await ask(store, { node: 'b', ttlMs: 60_000 })).status, 'granted')
+    assert.equal((await store.read({ namespace: 'default', resource: 'q' }))?.waiting, 0)
+  }),
+  claim('a closed session is gone at once; closing it again changes nothing', async (store) => {
+    await store.openSession({ session: 's', node: 'a', ttlMs: 10_000 })
+    await ask(store, { node: 'a', session: 's' })
+    await ask(store, { node: 'b' })
+    await store.closeSession('s')
+    await store.closeSession('s')
+    assert.equal((await ask(store, { node: 'b' })).status, 'granted')
+    assert.equal((await store.renewSession('s')).status, 'refused')
+  }),
+  claim('an ask under a session that is not alive is refused and changes nothing', async (store, { clock }) => {
+    await store.step(at, { type: 'add-reference', node: 'a' })
+    const refusal = { status: 'refused', code: 'session-lost' }
+    assert.deepEqual(await ask(store, { node: 'a', session: 'never', dropReference: true }), refusal)
+    await store.openSession({ session: 's', node: 'a', ttlMs: 10_000 })
+    clock.jump(10_000)
+    assert.deepEqual(await ask(store, { node: 'a', session: 's', dropReference: true }), refusal)
+    const view = await store.read(at)
+    assert.deepEqual(view?.references, ['a'])
+    assert.deepEqual(view?.grants, [])
+  }),
+  claim('a session knows only the places that it still has', async (store) => {
+    await store.openSession({ session: 's', node: 'a', ttlMs: 10_000 })
+    for (const hold of ['1', '2', '3']) {
+      const fence = fenceOf(await ask(store, { node: 'a', operation: 'lock', session: 's', hold }))
+      assert.equal((await store.places('s'))?.length, 1)
+      await end(store, { node: 'a', operation: 'lock', hold, fence, ...success })
+      assert.deepEqual(await store.places('s'), [])
+    }
+  }),
+  claim('a grant that went to a waiter hangs off its session, claimed or not', async (store, { clock }) => {
+    await store.openSession({ session: 's', node: 'b', ttlMs: 2_000 })
+    const fence = fenceOf(await ask(store, { node: 'a' }))
+    await ask(store, { node: 'b', session: 's' })
+    await ask(store, { node: 'c' })
+    await end(store, { node: 'a', fence, ...failure })
+    assert.equal((await store.places('s'))?.length, 1)
+    await pass(store, clock, 2_000)
+    assert.equal((await ask(store, { node: 'c' })).status, 'granted')
+  }),
+  claim('one hold of two sessions goes with its own', async (store, { clock }) => {
+    await store.openSession({ session: 'short', node: 'a', ttlMs: 1_000 })
+    await store.openSession({ session: 'long', node: 'a', ttlMs: 5_000 })
+    const fence = fenceOf(await ask(store, { node: 'a', session: 'short', hold: '1' }))
+    assert.equal(fenceOf(await ask(store, { node: 'a', session: 'long', hold: '2' })), fence)
+    await pass(store, clock, 1_000)
+    assert.equal((await store.read(at))?.grants[0]?.holds, 1)
+    await pass(store, clock, 4_000)
+    assert.deepEqual((await store.read(at))?.grants, [])
+  }),
+]

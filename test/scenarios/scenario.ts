@@ -1,0 +1,266 @@
+import { SHARED_HOLD } from '../../src/core/index.ts'
+import { policySchema, requestSchemas, type WireEvent } from '../../src/protocol/index.ts'
+import { Service } from '../../src/service/index.ts'
+import { openMemoryStore } from '../../src/stores/memory/index.ts'
+import { SimulatedClock, settled } from '../../src/testing/index.ts'
+
+/*
+ * A scenario is a text file: comments (#), commands, and under each command, indented, what it printed: the reply, then
+ * the events that it caused (>). The language is in README.md beside this file.
+ */
+
+/** Runs a scenario and returns it with the output as it is now. */
+export async function runScenario(text: string): Promise<string> {
+  const lines = text.split('\n').filter((line) => !/^\s+\S/.test(line))
+  const world = new World()
+  const written: string[] = []
+  for (const line of lines) {
+    written.push(line)
+    if (line.trim() === '' || line.startsWith('#')) continue
+    for (const printed of await world.perform(line)) written.push(`  ${printed}`)
+  }
+  await world.close()
+  return written.join('\n')
+}
+
+type Options = Record<string, string>
+type Reply = Record<string, unknown> & { status: string }
+
+class World {
+  readonly #clock = new SimulatedClock()
+  readonly #startMs = this.#clock.nowMs()
+  readonly #fences = new Map<string, number>()
+  readonly #policy: { namespaces: Record<string, Record<string, unknown>> } = { namespaces: { default: {} } }
+  #service: Service | undefined
+  #printed: string[] = []
+
+  async perform(line: string): Promise<string[]> {
+    this.#printed = []
+    const words = line.match(/(?:[^\s"{]+|"[^"]*"|\{[^}]*\})+/g) ?? []
+    if (words[0] === 'policy') this.#setPolicy(words.slice(1))
+    else if (words[0] === 'advance') await this.#clock.advance(duration(words[1]!))
+    else if (words[0] === 'show')
+      this.#print(showResource(await this.#call('get-resource', { resource: unquote(words[1]!) })))
+    else if (words[0] === 'listen') await this.#listen(words[1]!, words.slice(2))
+    else await this.#ask(words)
+    await settled()
+    return this.#printed
+  }
+
+  async close(): Promise<void> {
+    await this.#service?.close()
+  }
+
+  /** `A/owner#hold verb operation resource options…`, `A verb session`, `refs add resource node`. */
+  async #ask([who = '', verb = '', ...rest]: string[]): Promise<void> {
+    if (who === 'refs') return this.#references(verb, rest.map(unquote))
+    const [, node = '', owner = node, hold = SHARED_HOLD] = /^([^/#]+)(?:\/([^#]+))?(?:#(.+))?$/.exec(who) ?? []
+    if (verb.endsWith('-session')) return this.#session({ node, verb, rest })
+    const [operation = '', resource = '', ...words] = rest.map(unquote)
+    const options = optionsOf(words)
+    const place = { operation, resource, ...(options.namespace && { namespace: options.namespace }) }
+    const name = JSON.stringify([place, owner])
+    const fence = options.fence ? Number(options.fence) : this.#fences.get(name)
+    const held = { ...place, owner, hold }
+    switch (verb) {
+      case 'asks':
+      case 'claims': {
+        const reply = await this.#call('acquire', { ...held, node, ...acquireOptions(options) })
+        if (reply.status === 'granted') this.#fences.set(name, Number(reply.fence))
+        return this.#print(printed(reply, this.#startMs))
+      }
+      case 'succeeds': {
+        const result = options.result === undefined ? {} : { result: JSON.parse(options.result) }
+        const effect = options.effect === undefined ? {} : { effect: options.effect }
+        return this.#reply('release', { ...held, fence, outcome: 'success', ...result, ...effect })
+      }
+      case 'fails': {
+        const permanent = options.permanent === undefined ? {} : { permanent: true }
+        return this.#reply('release', {
+          ...held,
+          fence,
+          outcome: 'failure',
+          error: options.error ?? 'boom',
+          ...permanent,
+        })
+      }
+      case 'gives-up':
+        return this.#reply('release', { ...held, fence, outcome: 'cancelled' })
+      case 'cancels':
+        return this.#reply('cancel', held)
+      case 'renews':
+        return this.#reply('renew', { ...place, owner, ...(fence !== undefined && { fence }) })
+      case 'reports':
+        return this.#reply('progress', { ...place, owner, fence, progress: JSON.parse(options.progress ?? 'null') })
+      case 'revokes':
+        return this.#reply('revoke', { ...place, ...(options.fence && { fence: Number(options.fence) }) })
+      default:
+        throw new Error(`no such verb: ${verb}`)
+    }
+  }
+
+  async #session({
+    node,
+    verb,
+    rest: [session = '', ...words],
+  }: {
+    node: string
+    verb: string
+    rest: string[]
+  }): Promise<void> {
+    const { ttl } = optionsOf(words)
+    if (verb === 'opens-session')
+      return this.#reply('open-session', { session, node, ...(ttl && { ttlMs: duration(ttl) }) })
+    if (verb === 'renews-session') return this.#reply('renew-session', { session })
+    return this.#reply('close-session', { session })
+  }
+
+  async #references(verb: string, [resource = '', node = '']: string[]): Promise<void> {
+    if (verb === 'add') return this.#reply('add-reference', { resource, node })
+    if (verb === 'release') return this.#reply('release-reference', { resource, node })
+    return this.#reply('drop-node', { node: resource })
+  }
+
+  async #listen(who: string, [operation = '', resource = '']: string[]): Promise<void> {
+    const scope = { of: 'ask', namespace: 'default', operation, resource, owner: who, hold: SHARED_HOLD } as const
+    await this.#live().listen(scope, (event) => this.#print(`${who} hears: ${printedEvent(event, this.#startMs)}`))
+  }
+
+  #setPolicy(words: string[]): void {
+    if (this.#service) throw new Error('the policy comes first')
+    const space: Record<string, unknown> = this.#policy.namespaces.default!
+    const [first = '', ...rest] = words
+    if (first.includes('=')) Object.assign(space, typed(optionsOf(words)))
+    else space.operations = { ...(space.operations as object | undefined), [first]: typed(optionsOf(rest)) }
+  }
+
+  #live(): Service {
+    if (!this.#service) {
+      const store = openMemoryStore({ clock: this.#clock, policy: policySchema.parse(this.#policy) })
+      this.#service = new Service({ store, timers: this.#clock })
+      void this.#service.listen({ of: 'all' }, (event) => {
+        if (event.type !== 'state') this.#print(`> ${printedEvent(event, this.#startMs)}`)
+      })
+    }
+    return this.#service
+  }
+
+  async #call(type: keyof typeof requestSchemas, fields: object): Promise<Reply> {
+    const checked = requestSchemas[type].safeParse({ type, ...fields })
+    if (!checked.success) return { status: 'bad-request', message: checked.error.issues[0]!.message }
+    return (await this.#live().call(checked.data)) as unknown as Reply
+  }
+
+  async #reply(type: keyof typeof requestSchemas, fields: object): Promise<void> {
+    this.#print(printed(await this.#call(type, fields), this.#startMs))
+  }
+
+  /** Events are heard while the command still runs; the reply is what a reader wants to see first. */
+  #print(line: string): void {
+    if (line.startsWith('>') || line.includes(' hears: ')) this.#printed.push(line)
+    else this.#printed.unshift(line)
+  }
+}
+
+function acquireOptions(options: Options): object {
+  return {
+    ...(options.session && { session: options.session }),
+    ...(options.ttl && { ttlMs: duration(options.ttl) }),
+    ...(options.wait && { waitMs: duration(options.wait) }),
+    ...(options.revision && { revision: options.revision }),
+    ...(options.disbelieve && { disbelieve: Number(options.disbelieve) }),
+    ...(options.force !== undefined && { disbelieve: Number.MAX_SAFE_INTEGER }),
+    ...(options.verified !== undefined && { verified: true }),
+    ...(options['no-reference'] !== undefined && { reference: false }),
+    ...(options['drop-reference'] !== undefined && { dropReference: true }),
+    ...(options['no-queue'] !== undefined && { queueing: false }),
+    ...(options.queue !== undefined && { queueing: true }),
+  }
+}
+
+function optionsOf(words: readonly string[]): Options {
+  return Object.fromEntries(
+    words.map((word) => {
+      const at = word.indexOf('=')
+      return at < 0 ? [word, ''] : [word.slice(0, at), unquote(word.slice(at + 1))]
+    }),
+  )
+}
+
+function typed(options: Options): object {
+  const value = (text: string) =>
+    text === 'true'
+      ? true
+      : text === 'false'
+        ? false
+        : /^\d+(ms|s|m|h)$/.test(text)
+          ? duration(text)
+          : /^\d+$/.test(text)
+            ? Number(text)
+            : text
+  return Object.fromEntries(Object.entries(options).map(([key, text]) => [key, value(text)]))
+}
+
+function duration(text: string): number {
+  const [, amount, unit] = /^([\d.]+)(ms|s|m|h)$/.exec(text) ?? []
+  if (!unit) throw new Error(`not a duration: ${text}`)
+  return Number(amount) * { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }[unit as 'ms' | 's' | 'm' | 'h']
+}
+
+function unquote(word: string): string {
+  return word.startsWith('"') ? JSON.parse(word) : word
+}
+
+/** A reply on one line: its status, then what else it says. Times are seconds since the scenario began. */
+function printed({ status, message, ...rest }: Reply, startMs: number): string {
+  const text = status === 'bad-request' ? [String(message)] : fields(rest, startMs)
+  return [status, ...text].join(' ')
+}
+
+function printedEvent(event: WireEvent, startMs: number): string {
+  const { type, namespace, resource, atMs, operation, node, owner, ...rest } = event as Record<string, unknown> & {
+    type: string
+  }
+  const key = [operation, resource].filter((word) => word !== undefined).map((word) => quoted(word))
+  const who =
+    node === undefined
+      ? []
+      : [owner === undefined || owner === node ? quoted(node) : `${quoted(node)}/${quoted(owner)}`]
+  const space = namespace === 'default' || namespace === undefined ? [] : [`namespace=${namespace}`]
+  return [type, ...who, ...key, ...space, ...fields(rest, startMs)].join(' ')
+}
+
+function fields(values: Record<string, unknown>, startMs: number): string[] {
+  return Object.entries(values)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => `${key.replace(/Ms$/, '')}=${fieldOf(key, value, startMs)}`)
+}
+
+function fieldOf(key: string, value: unknown, startMs: number): string {
+  if (/^(at|since|until)Ms$/.test(key)) return `${(Number(value) - startMs) / 1_000}s`
+  if (key === 'expiresInMs' || key === 'ttlMs') return `${Number(value) / 1_000}s`
+  if (typeof value === 'object' && value !== null && 'status' in value) return `(${printed(value as Reply, startMs)})`
+  if (key === 'previous') return `(${fields(value as Record<string, unknown>, startMs).join(' ')})`
+  return quoted(value)
+}
+
+function quoted(value: unknown): string {
+  return typeof value === 'string' && /^[^\s"=()]+$/.test(value) ? value : JSON.stringify(value)
+}
+
+function showResource(reply: Reply): string {
+  const { grants, waiters, references, kept } = reply.resource as {
+    grants: { operation: string; node: string; fence: number; holds: number; progress?: unknown }[]
+    waiters: { operation: string; node: string }[]
+    references: string[]
+    kept: { operation: string; fence: number; revision?: string }[]
+  }
+  const progress = (value: unknown) => (value === undefined ? '' : ` ${JSON.stringify(value)}`)
+  const parts = [
+    `held by ${grants.map((grant) => `${grant.operation}:${grant.node}(fence ${grant.fence}, holds ${grant.holds}${progress(grant.progress)})`).join(' ') || 'nobody'}`,
+    `waiting ${waiters.map((waiter) => `${waiter.operation}:${waiter.node}`).join(' ') || 'nobody'}`,
+    `references ${references.join(' ') || 'none'}`,
+    `kept ${kept.map((success) => `${success.operation}(fence ${success.fence}${success.revision ? `, revision ${success.revision}` : ''})`).join(' ') || 'nothing'}`,
+  ]
+  return parts.join(' · ')
+}
