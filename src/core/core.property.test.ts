@@ -1,0 +1,154 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { naiveStep, newModel } from '../testing/naive-model.ts'
+import type { Acquire, Command } from './command.ts'
+import { builtInOperations, defaultNamespacePolicy, type NamespacePolicy } from './policy.ts'
+import { WaitersInMemory } from './queue.ts'
+import { newResource, type Resource } from './state.ts'
+import { step } from './step.ts'
+import { viewOf } from './view.ts'
+
+const owner = fc.constantFrom('a', 'b', 'c')
+/** Few operations in one run, so that they meet often; which ones is drawn for each run. */
+const operation = fc.constantFrom('first', 'second')
+const names = fc.uniqueArray(fc.constantFrom('pull', 'update', 'delete', 'lock', 'bake', 'unknown'), {
+  minLength: 2,
+  maxLength: 2,
+})
+const hold = fc.constantFrom('-', '1', '2')
+/** One time in so many. */
+const sometimes = <T>(value: fc.Arbitrary<T>, oneIn = 4) =>
+  fc.oneof({ weight: oneIn - 1, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: value })
+
+const acquire: fc.Arbitrary<Command> = fc.record<Acquire>({
+  type: fc.constant('acquire' as const),
+  operation,
+  node: owner,
+  owner,
+  hold,
+  session: sometimes(fc.constantFrom('s1', 's2')),
+  ttlMs: fc.constantFrom(1_000, 10_000),
+  placeTtlMs: sometimes(fc.constantFrom(2_000, 20_000)),
+  waitMs: sometimes(fc.constantFrom(0, 3_000)),
+  revision: sometimes(fc.constantFrom('v1', 'v2')),
+  disbelieve: sometimes(fc.oneof(fc.nat(8), fc.constant(Number.MAX_SAFE_INTEGER))),
+  verified: sometimes(fc.boolean(), 12),
+  reference: fc.constantFrom(undefined, false, false),
+  dropReference: sometimes(fc.boolean()),
+  queueing: sometimes(fc.boolean(), 8),
+})
+
+/** A release that fits whoever holds the operation now, or does not. */
+type Loose = {
+  type: 'fitting'
+  command: 'release' | 'renew' | 'revoke' | 'progress'
+  operation: string
+  hold: string
+  owner: string | undefined
+  fence: number | undefined
+  end: object
+}
+const fitting: fc.Arbitrary<Loose> = fc.record({
+  type: fc.constant('fitting' as const),
+  command: fc.constantFrom('release', 'release', 'release', 'renew', 'revoke', 'progress'),
+  operation,
+  hold,
+  owner: sometimes(owner, 8),
+  fence: sometimes(fc.nat(8), 8),
+  end: fc.oneof(
+    fc.constantFrom({ outcome: 'success' }, { outcome: 'success', result: 1 }, { outcome: 'success', effect: 'none' }),
+    fc.constantFrom(
+      { outcome: 'failure', error: 'x' },
+      { outcome: 'failure', error: 'x', permanent: true },
+      { outcome: 'cancelled' },
+    ),
+  ),
+})
+
+const other: fc.Arbitrary<Command> = fc.oneof(
+  fc.record({ type: fc.constant('cancel' as const), operation, owner, hold }),
+  fc.record({ type: fc.constant('session-lost' as const), session: fc.constantFrom('s1', 's2'), operation, owner }),
+  fc.record({
+    type: fc.constantFrom(
+      'add-reference' as const,
+      'release-reference' as const,
+      'release-reference' as const,
+      'drop-node' as const,
+    ),
+    node: owner,
+  }),
+  fc.constant({ type: 'expire' as const }),
+)
+
+const acts = fc.array(
+  fc.record({
+    afterMs: fc.oneof(
+      { weight: 4, arbitrary: fc.constant(0) },
+      fc.constantFrom(300, 999, 1_000, 5_000, 10_000, 60_000, 3_600_000),
+    ),
+    act: fc.oneof({ weight: 5, arbitrary: acquire }, { weight: 4, arbitrary: fitting }, other),
+  }),
+  { maxLength: 60, size: 'max' },
+)
+
+const policies: fc.Arbitrary<NamespacePolicy> = fc.record({
+  exclusion: fc.constantFrom('operation' as const, 'resource' as const),
+  queueing: fc.constantFrom(true, true, true, true, false),
+  updateRequiresNoRef: fc.constant(false),
+  claimMs: fc.constantFrom(500, 5_000),
+  queueLimit: fc.constantFrom(2, 10_000),
+  operations: fc.constant({
+    ...builtInOperations,
+    pull: { ...builtInOperations.pull!, attempts: 2 },
+    lock: { ...builtInOperations.lock!, retryDelayMs: 700 },
+    bake: { ...builtInOperations.lock!, keepMs: 10_000, keepRevisionMs: 10_000, contradicts: ['update'] },
+  }),
+})
+
+/** Where the draw leaves it open, a command fits whoever holds or waits now. */
+function fit(resource: Resource, act: Loose | Command): Command {
+  if (act.type === 'cancel') {
+    const waiter = resource.waiters.find(act.operation, act.owner)
+    return { ...act, hold: waiter?.hold ?? act.hold }
+  }
+  if (act.type !== 'fitting') return act
+  const { command, operation, end } = act
+  const grant = resource.grants.get(operation)
+  const own = act.owner === undefined ? grant?.holds.keys().next().value : undefined
+  const owner = act.owner ?? grant?.owner ?? 'a'
+  const fence = act.fence ?? grant?.fence
+  return { type: command, operation, owner, hold: own ?? act.hold, fence, ...end, progress: 1 } as Command
+}
+
+test('the core answers every command as the naive model does, and ends up in the same state', () => {
+  fc.assert(
+    fc.property(policies, names, acts, (chosen, [first, second], list) => {
+      const policy = { ...defaultNamespacePolicy, ...chosen }
+      const resource = newResource('default', 'r', new WaitersInMemory())
+      const model = newModel()
+      let nowMs = 1_000_000
+      for (const { afterMs, act: drawn } of list) {
+        nowMs += afterMs
+        const act =
+          'operation' in drawn ? { ...drawn, operation: drawn.operation === 'first' ? first! : second! } : drawn
+        const command = fit(resource, act)
+        const expected = naiveStep(model, command, { nowMs, policy, alive: () => true })
+        const { reply } = step(resource, command, { nowMs, policy, fenceFloor: 0 })
+        expect(reply, JSON.stringify(command)).toEqual(expected)
+        const view = viewOf(resource)
+        expect(view.fence).toBe(model.fence)
+        expect(view.references).toEqual(model.references)
+        expect(view.waiters.map((each) => [each.operation, each.owner])).toEqual(
+          model.line.map(({ op, owner }) => [op, owner]),
+        )
+        expect(view.grants.map((each) => [each.operation, each.owner, each.fence, each.holds])).toEqual(
+          model.held.map(({ op, owner, fence, holds }) => [op, owner, fence, holds.length]),
+        )
+        expect(view.kept.map((each) => [each.operation, each.fence]).sort()).toEqual(
+          model.kept.map(({ op, fence }) => [op, fence]).sort(),
+        )
+      }
+    }),
+    { numRuns: 3_000 },
+  )
+})
