@@ -12,6 +12,8 @@ export interface ConnectOptions {
   readonly token?: string
   /** What to do while no server answers; can be said for each call too. Default: `wait`. */
   readonly whenUnavailable?: WhenUnavailable
+  /** For `https:` servers: what to trust, and for mutual TLS who this is. PEM. */
+  readonly tls?: { readonly ca?: string | Buffer; readonly cert?: string | Buffer; readonly key?: string | Buffer }
   /** Told of what is worth a line in a log: reconnects, a lost session. Never a secret. */
   readonly onNotice?: (notice: string) => void
 }
@@ -24,13 +26,13 @@ export type WhenUnavailable = 'wait' | 'fail' | 'run'
 
 export interface AskOptions {
   readonly namespace?: string
-  /** Only to enter a grant again: whoever passes the same owner is the same actor. Default: a fresh one. */
-  readonly owner?: string
-  /** How long to stand in line. Default: without limit. 0: do not wait. */
+  /** Only to enter a grant again: an open grant, or its owner. Default: a fresh one, which excludes all others. */
+  readonly owner?: string | { readonly owner: string }
+  /** How long to stand in line, from now on. Default: without limit. 0: do not wait. */
   readonly waitMs?: number
   /** What version of the work it is about. */
   readonly revision?: string
-  /** Disbelieve whatever is kept. */
+  /** Disbelieve whatever is kept now, and one's own `verify`; a success that comes while it waits is believed. */
   readonly force?: boolean
   /** False: neither a success nor a skip adds this node to the references. */
   readonly reference?: boolean
@@ -44,6 +46,10 @@ export interface AskOptions {
   /** Told of every change of the place in line; 1 is next. */
   readonly onQueued?: (position: number) => void
 }
+
+/** What a callback may return: the result that others are told, or nothing. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a callback without a return statement is a good one.
+export type Returned = Json | undefined | void
 
 export interface RunOptions extends AskOptions {
   /** Whether the work is there already. Runs before asking, on a skip, and after a grant. */
@@ -122,7 +128,7 @@ export interface Baton extends AsyncDisposable {
    * Does the work once in the whole cluster: runs the callback under a grant, or skips because it has been done. An
    * error that the callback throws is reported as the failure and rethrown as it is.
    */
-  run<Result extends Json | undefined | void>(
+  run<Result extends Returned>(
     operation: string,
     resource: string,
     callback: (context: RunContext) => Result | Promise<Result>,

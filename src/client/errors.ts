@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../protocol/index.ts'
+import type { ErrorBody, ErrorCode } from '../protocol/index.ts'
 
 /** The base of everything that Baton throws; `code` is stable. */
 export class BatonError extends Error {
@@ -15,6 +15,11 @@ export class BatonError extends Error {
 export class RefusedError extends BatonError {
   override readonly name = 'RefusedError'
   declare readonly code: ErrorCode
+}
+
+/** A refusal as it is thrown. */
+export function refusedError({ code, message }: ErrorBody): RefusedError {
+  return new RefusedError(code, message)
 }
 
 /** No server or store answered. */

@@ -1,4 +1,4 @@
-import type { ReplyOf, RequestInput, RequestType, WireEvent } from '../protocol/index.ts'
+import type { ErrorBody, ReplyOf, RequestInput, RequestType, WireEvent } from '../protocol/index.ts'
 
 export type InputOf<Type extends RequestType> = Extract<RequestInput, { type: Type }>
 
@@ -6,28 +6,34 @@ export type InputOf<Type extends RequestType> = Extract<RequestInput, { type: Ty
 export type StreamScope =
   | { readonly of: 'session'; readonly session: string }
   | { readonly of: 'resource'; readonly namespace: string; readonly resource: string }
-  | { readonly of: 'all' }
+  | { readonly of: 'all'; readonly namespace?: string }
+
+export interface CallOptions {
+  /** Nobody waits for the answer any more. */
+  readonly signal?: AbortSignal
+  /** How long this try may take; the transport's own limit where absent. */
+  readonly timeoutMs?: number
+}
 
 /**
  * How the SDK reaches Baton: over HTTP and SSE, in process, and perhaps over other wires later.
  *
- * `call` makes one try. It resolves with whatever Baton answers, refusals included, and throws `UnavailableError`
- * where nobody answered: then the request may have been carried out or not. The same request may be sent again, as all
- * requests are recognised by their hold id, session or fence.
+ * `call` makes one try, of limited length. It resolves with whatever Baton answers, refusals included, and throws
+ * `UnavailableError` where nobody answered: then the request may have been carried out or not. The same request may be
+ * sent again, as all requests are recognised by their hold id, session or fence.
  *
- * `listen` opens one stream. `onEvent` is first told the present state. `onEnd` is called once, when the stream has ended
- * for any reason but being closed: opening it again is the caller's business.
+ * `listen` opens one stream. `onEvent` is first told the present state or, with `lastId`, what was missed since.
+ * `onEnd` is called once, when the stream has ended for any reason but being closed: opening it again is the caller's
+ * business.
  */
 export interface Transport {
-  call<Type extends RequestType>(
-    request: InputOf<Type>,
-    options?: { readonly signal?: AbortSignal },
-  ): Promise<ReplyOf<Type>>
-  listen(scope: StreamScope, handlers: StreamHandlers): { close(): void }
+  call<Type extends RequestType>(request: InputOf<Type>, options?: CallOptions): Promise<ReplyOf<Type>>
+  listen(scope: StreamScope, handlers: StreamHandlers, options?: { readonly lastId?: string }): { close(): void }
   close(): Promise<void>
 }
 
 export interface StreamHandlers {
-  readonly onEvent: (event: WireEvent) => void
-  readonly onEnd: (reason: string) => void
+  readonly onEvent: (event: WireEvent, id?: string) => void
+  /** `refusal`: Baton itself said no, and why. */
+  readonly onEnd: (reason: string, refusal?: ErrorBody) => void
 }

@@ -4,7 +4,7 @@ import { enter, granted, grantNow, leaseOf } from './grant.ts'
 import { operationOf } from './policy.ts'
 import { dereference } from './references.ts'
 import { type AcquireReply, type Answer, refused } from './reply.ts'
-import { askName, type Grant, SHARED_HOLD, type Waiter } from './state.ts'
+import { askName, type Grant, revisionOf, SHARED_HOLD, type Waiter } from './state.ts'
 import type { Turn } from './turn.ts'
 
 export function acquire(turn: Turn, command: Acquire): AcquireReply {
@@ -101,6 +101,6 @@ function standInLine(turn: Turn, ask: Ask, command: Acquire): AcquireReply {
   resource.waiters.append(waiter)
   const position = resource.waiters.position(waiter)
   const asker = { owner, node: ask.node, hold, session: lease.session }
-  events.push({ type: 'queued', operation, asker, position })
+  events.push({ type: 'queued', operation, asker, position, ...revisionOf(ask) })
   return { status: 'queued', position }
 }

@@ -10,7 +10,7 @@ export interface Asker {
 
 /** What a step changed, for those who listen. */
 export type Event =
-  | { readonly type: 'queued'; readonly operation: string; readonly asker: Asker; readonly position: number }
+  | { readonly type: 'queued'; readonly operation: string; readonly asker: Asker; readonly position: number; readonly revision?: string }
   /** `handOver`: it went to a waiter, who has to claim it. */
   | {
       readonly type: 'granted'
@@ -19,6 +19,7 @@ export type Event =
       readonly fence: number
       readonly attempt: number
       readonly handOver: boolean
+      readonly revision?: string
     }
   /** A waiter has claimed its grant. */
   | { readonly type: 'claimed'; readonly operation: string; readonly asker: Asker; readonly fence: number }

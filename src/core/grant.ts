@@ -1,7 +1,7 @@
 import type { Ask } from './arbitrate.ts'
 import type { Acquire } from './command.ts'
 import type { Granted, PreviousAttempt } from './reply.ts'
-import type { Grant, Lease, Waiter } from './state.ts'
+import { type Grant, type Lease, revisionOf, type Waiter } from './state.ts'
 import type { Turn } from './turn.ts'
 
 /** Which try this is, and how the one before it ended. */
@@ -104,5 +104,6 @@ function announce(
   { session, handOver }: { session: string | undefined; handOver: boolean },
 ): void {
   const { operation, owner, node, hold, fence, attempt } = grant
-  turn.events.push({ type: 'granted', operation, asker: { owner, node, hold, session }, fence, attempt, handOver })
+  const asker = { owner, node, hold, session }
+  turn.events.push({ type: 'granted', operation, asker, fence, attempt, handOver, ...revisionOf(grant) })
 }

@@ -177,3 +177,8 @@ export function isIdle(resource: Resource): boolean {
 export function askName(operation: string, owner: string, hold: string): string {
   return JSON.stringify([operation, owner, hold])
 }
+
+/** The revision as replies and events carry it: absent where there is none. */
+export function revisionOf({ revision }: { readonly revision: string | undefined }): { readonly revision?: string } {
+  return revision === undefined ? {} : { revision }
+}

@@ -1,6 +1,6 @@
 import { granted } from './grant.ts'
 import type { AcquireReply, Json, Outcome } from './reply.ts'
-import { askName, type Resource } from './state.ts'
+import { askName, type Resource, revisionOf } from './state.ts'
 
 export interface GrantView {
   readonly operation: string
@@ -57,7 +57,6 @@ export interface ResourceView {
 }
 
 export function viewOf(resource: Resource, waiterLimit = 1_000): ResourceView {
-  const revisionOf = ({ revision }: { revision: string | undefined }) => (revision === undefined ? {} : { revision })
   return {
     namespace: resource.namespace,
     resource: resource.id,

@@ -30,24 +30,25 @@ export type WireEvent =
   | StateEvent
   /** The events since the given id are no longer known; a `state` follows. */
   | { readonly type: 'reset' }
-  | ({ readonly type: 'queued'; readonly position: number } & ByOwner)
+  | ({ readonly type: 'queued'; readonly position: number; readonly revision?: string } & ByOwner)
   | ({
       readonly type: 'granted'
       readonly fence: number
       readonly attempt: number
       readonly handOver: boolean
+      readonly revision?: string
     } & ByOwner)
   | ({ readonly type: 'claimed'; readonly fence: number } & ByOwner)
   | ({ readonly type: 'left' } & ByOwner)
   | ({ readonly type: 'hold-ended'; readonly fence: number } & ByOwner)
   /** To the one who waited. */
   | ({ readonly type: 'told'; readonly answer: Answer } & ByOwner)
-  /** To those who watch: so many were told. */
+  /** To those who watch: so many were told; the first of them by name. */
   | ({
       readonly type: 'told'
       readonly answer: Answer
       readonly count: number
-      readonly nodes: readonly string[]
+      readonly askers: readonly { readonly node: string; readonly owner: string }[]
     } & OnKey)
   | ({ readonly type: 'ended'; readonly fence: number; readonly attempt: number } & Outcome & ByOwner)
   | ({ readonly type: 'progress'; readonly fence: number; readonly progress: Json } & ByOwner)

@@ -12,3 +12,5 @@ export {
   type ResourceRequest,
   requestSchemas,
 } from './requests.ts'
+export { batchRoute, eventsRoute, type Route, routes, SESSION_HEADER } from './routes.ts'
+export { type Frame, SSE_HEARTBEAT, sseFrame, sseRetry } from './sse.ts'

@@ -81,7 +81,7 @@ function nameOf(scope: Scope): string {
   }
 }
 
-const NODES_SHOWN = 20
+const ASKERS_NAMED = 1_000
 
 /** How an event looks to those who only watch. */
 function observe(event: StoreEvent): WireEvent {
@@ -89,7 +89,7 @@ function observe(event: StoreEvent): WireEvent {
   const where = { namespace, resource, atMs }
   switch (event.type) {
     case 'queued':
-      return { type: 'queued', ...where, ...by(event), position: event.position }
+      return { type: 'queued', ...where, ...by(event), position: event.position, ...revisionOf(event) }
     case 'granted':
       return {
         type: 'granted',
@@ -98,6 +98,7 @@ function observe(event: StoreEvent): WireEvent {
         fence: event.fence,
         attempt: event.attempt,
         handOver: event.handOver,
+        ...revisionOf(event),
       }
     case 'claimed':
     case 'hold-ended':
@@ -106,8 +107,8 @@ function observe(event: StoreEvent): WireEvent {
       return { type: 'left', ...where, ...by(event) }
     case 'told': {
       const { operation, answer, askers } = event
-      const nodes = askers.slice(0, NODES_SHOWN).map(({ node }) => node)
-      return { type: 'told', ...where, operation, answer, count: askers.length, nodes }
+      const named = askers.slice(0, ASKERS_NAMED).map(({ node, owner }) => ({ node, owner }))
+      return { type: 'told', ...where, operation, answer, count: askers.length, askers: named }
     }
     case 'ended': {
       const { operation, node, owner, fence, attempt, outcome } = event
@@ -159,6 +160,10 @@ function by({ operation, asker }: { operation: string; asker: Asker }): {
   owner: string
 } {
   return { operation, node: asker.node, owner: asker.owner }
+}
+
+function revisionOf({ revision }: { revision?: string }): { revision?: string } {
+  return revision === undefined ? {} : { revision }
 }
 
 function sessionsOf({ owner, session }: Asker): Concern['asker'] {

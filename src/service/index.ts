@@ -1,3 +1,4 @@
+export { StoreUnavailable, UnknownOutcome } from '../stores/store.ts'
 export { SteadyClock, systemClock } from './clock.ts'
 export type { Scope, Sink } from './fan-out.ts'
 export { Service, type ServiceOptions } from './service.ts'

@@ -17,8 +17,11 @@ export class PlaceKeeper {
 
   keep({ namespace, resource, operation, owner }: Place): () => void {
     const entry = {}
-    this.#places.set(entry, { namespace, resource, operation, owner })
+    const place = { namespace, resource, operation, owner }
+    this.#places.set(entry, place)
     this.#cancel ??= this.#timers.after(RENEW_MS, () => void this.#renewAll())
+    // It may have been silent for nearly as long as it may: the next round could come too late.
+    void this.#renew(place)
     return () => this.#places.delete(entry)
   }
 
@@ -28,11 +31,13 @@ export class PlaceKeeper {
   }
 
   async #renewAll(): Promise<void> {
-    for (const place of [...this.#places.values()]) {
-      const { operation, owner } = place
-      // A store that is away renews nothing now; the next round does, and a place lives for three of them.
-      await this.#store.step(place, { type: 'renew', operation, owner }).catch(() => {})
-    }
+    for (const place of [...this.#places.values()]) await this.#renew(place)
     this.#cancel = this.#places.size > 0 ? this.#timers.after(RENEW_MS, () => void this.#renewAll()) : undefined
+  }
+
+  async #renew(place: Place): Promise<void> {
+    const { operation, owner } = place
+    // A store that is away renews nothing now; the next round does, and a place lives for three of them.
+    await this.#store.step(place, { type: 'renew', operation, owner }).catch(() => {})
   }
 }

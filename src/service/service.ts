@@ -1,4 +1,12 @@
-import { type Command, type Refused, type ReplyTo, SHARED_HOLD } from '../core/index.ts'
+import {
+  type Acquire,
+  type Command,
+  type Refused,
+  type Release,
+  type ReplyTo,
+  SHARED_HOLD,
+  type Standing,
+} from '../core/index.ts'
 import {
   type ErrorBody,
   errorBody,
@@ -8,7 +16,7 @@ import {
   type RequestType,
   type WireEvent,
 } from '../protocol/index.ts'
-import type { Address, Counts, SessionReply, Store } from '../stores/store.ts'
+import type { Address, Counts, Place, SessionReply, Store } from '../stores/store.ts'
 import { FanOut, type Scope, type Sink } from './fan-out.ts'
 import { History } from './history.ts'
 import { PlaceKeeper } from './place-keeper.ts'
@@ -43,7 +51,11 @@ export class Service {
     this.#history = new History(historyLimit, store.nowMs())
     this.#sweeper = new Sweeper(store, timers)
     this.#places = new PlaceKeeper(store, timers)
-    this.#unsubscribe = store.subscribe((event) => this.#fanOut.send(event, this.#history.add(event)))
+    this.#unsubscribe = store.subscribe((event) => {
+      this.#fanOut.send(event, this.#history.add(event))
+      // It may be another process's: then its deadlines are news here.
+      this.#sweeper.arm()
+    })
   }
 
   /** Answers one request that has been checked. Throws only what the store throws. */
@@ -51,6 +63,21 @@ export class Service {
     const reply = await this.#answer(request as Request)
     this.#sweeper.arm()
     return reply as ReplyOf<Type>
+  }
+
+  /**
+   * A command as the classic paths give it: a release that does not know its fence, a place in line with a ttl of its
+   * own. Answered like `call`.
+   */
+  async command<C extends Acquire | Release>(command: C & Address): Promise<Exclude<ReplyTo<C>, Refused> | ErrorBody> {
+    const reply = command.type === 'acquire' ? await this.#acquire(command) : await this.#step(command)
+    this.#sweeper.arm()
+    return reply as Exclude<ReplyTo<C>, Refused> | ErrorBody
+  }
+
+  /** Where an ask stands now. */
+  standing(ask: Place & { readonly hold: string }): Promise<Standing> {
+    return this.#store.standing(ask)
   }
 
   /**
@@ -139,7 +166,7 @@ export class Service {
     }
   }
 
-  async #acquire(request: RequestOf<'acquire'>): Promise<ReplyOf<'acquire'>> {
+  async #acquire(request: Acquire & Address): Promise<ReplyOf<'acquire'>> {
     const placeTtlMs = Math.max(request.ttlMs, PLACE_TTL_MS)
     if (this.#store.counts().waiters < this.#waiterLimit) return this.#step({ placeTtlMs, ...request })
     const reply = await this.#step({ ...request, queueing: false })

@@ -240,6 +240,7 @@ function fieldOf(key: string, value: unknown, startMs: number): string {
   if (/^(at|since|until)Ms$/.test(key)) return `${(Number(value) - startMs) / 1_000}s`
   if (key === 'expiresInMs' || key === 'ttlMs') return `${Number(value) / 1_000}s`
   if (typeof value === 'object' && value !== null && 'status' in value) return `(${printed(value as Reply, startMs)})`
+  if (key === 'askers') return JSON.stringify((value as { node: string }[]).map(({ node }) => node))
   if (key === 'previous') return `(${fields(value as Record<string, unknown>, startMs).join(' ')})`
   return quoted(value)
 }

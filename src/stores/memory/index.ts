@@ -1,1 +1,1 @@
-export { type MemoryStoreOptions, openMemoryStore } from './memory-store.ts'
+export { type MemoryStoreOptions, openMemoryStore, type StepTaken } from './memory-store.ts'

@@ -1,8 +1,10 @@
 import {
   type Command,
   defaultPolicy,
+  type Event,
   type Policy,
   policyOf,
+  type Reply,
   type ReplyTo,
   type Resource,
   type ResourceView,
@@ -31,11 +33,20 @@ import type {
 export interface MemoryStoreOptions {
   readonly clock: Clock
   readonly policy?: Policy
+  /** Told of every step that was taken, in order: for those who check histories. */
+  readonly onStep?: (step: StepTaken) => void
+}
+
+export interface StepTaken extends Address {
+  readonly nowMs: number
+  readonly command: Command
+  readonly reply: Reply
+  readonly events: readonly Event[]
 }
 
 /** Keeps everything in this process and forgets it with the process. */
-export function openMemoryStore({ clock, policy = defaultPolicy }: MemoryStoreOptions): Store {
-  return new MemoryStore(clock, { version: 1, policy })
+export function openMemoryStore({ clock, policy = defaultPolicy, onStep }: MemoryStoreOptions): Store {
+  return new MemoryStore(clock, { version: 1, policy }, onStep)
 }
 
 /** JavaScript runs one step at a time, so every step here is atomic by itself. */
@@ -44,14 +55,16 @@ class MemoryStore implements Store {
   readonly #shards = new Shards()
   readonly #sessions = new Sessions()
   readonly #listeners = new Set<(event: StoreEvent) => void>()
+  readonly #onStep: MemoryStoreOptions['onStep']
   #policy: VersionedPolicy
   #seq = 0
   #grants = 0
   #waiters = 0
 
-  constructor(clock: Clock, policy: VersionedPolicy) {
+  constructor(clock: Clock, policy: VersionedPolicy, onStep: MemoryStoreOptions['onStep']) {
     this.#clock = clock
     this.#policy = policy
+    this.#onStep = onStep
   }
 
   nowMs(): number {
@@ -162,6 +175,7 @@ class MemoryStore implements Store {
     if (command.type === 'acquire') this.#sessions.touch(resource, { ...command, session: command.session })
     this.#sessions.follow(resource, events)
     this.#shards.settle(resource)
+    this.#onStep?.({ ...address, nowMs, command, reply, events })
     for (const event of events) {
       const carried = {
         ...event,

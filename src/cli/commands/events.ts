@@ -1,0 +1,30 @@
+import type { AddCommand } from '../cli.ts'
+import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connection.ts'
+import { untilStopped } from '../interrupt.ts'
+import { renderEvent } from '../print/event-line.ts'
+
+interface EventsFlags extends ConnectionFlags {
+  readonly json?: boolean
+  readonly resource?: string
+}
+
+export const addEvents: AddCommand = (program, context, done) => {
+  const command = program
+    .command('events')
+    .description('Everything that happens, as it happens, until interrupted.')
+    .option('--json', 'one JSON object a line; the first tells the present state')
+    .option('--resource <resource>', 'only of this one')
+  addConnectionOptions(command)
+    .addHelpText('after', '\nExample:\n  $ baton events --json --resource sha256:abc')
+    .action(async ({ json, resource, ...flags }: EventsFlags) => {
+      const { namespace } = flags
+      const follow = (signal: AbortSignal) =>
+        withBaton(flags, context, async (baton) => {
+          for await (const event of baton.events({ namespace, resource, signal })) {
+            const line = json ? JSON.stringify(event) : renderEvent(event)
+            if (line !== undefined) context.stdout.write(`${line}\n`)
+          }
+        })
+      done(await untilStopped(follow))
+    })
+}

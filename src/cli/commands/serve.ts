@@ -1,0 +1,81 @@
+import { once } from 'node:events'
+import type { AddCommand } from '../cli.ts'
+import { type ServeConfig, type ServeSettings, serveConfig } from '../config/serve-config.ts'
+import type { CliContext, RunningServer } from '../context.ts'
+import { EXIT, Exit } from '../exit.ts'
+import { onStopSignal } from '../interrupt.ts'
+
+/** A stop that takes longer than this is not waited for. */
+const STOP_MS = 5_000
+
+export const addServe: AddCommand = (program, context, done) => {
+  program
+    .command('serve')
+    .description('Run the server. Configuration: TOML file, environment, flags; later wins.')
+    .option('--host <host>', 'where to listen (BATON_HOST; default: 127.0.0.1)')
+    .option('--port <port>', '0 picks a free one (PORT, BATON_PORT; default: 8086)')
+    .option('--store <url>', 'where the state is kept (BATON_STORE; default: memory:)')
+    .option('--config <file>', 'a TOML file (BATON_CONFIG)')
+    .option('--tokens <file>', 'a TOML file of [[tokens]] that may enter (BATON_TOKENS)')
+    .option('--insecure', 'listen beyond loopback without tokens (BATON_INSECURE)')
+    .option('--tls-cert <file>', "the server's certificate, PEM (BATON_TLS_CERT)")
+    .option('--tls-key <file>', 'its key, PEM (BATON_TLS_KEY)')
+    .option('--tls-ca <file>', 'ask clients for a certificate of this authority (BATON_TLS_CA)')
+    .option('--queueing', 'let requests wait in line (BATON_QUEUEING; default)')
+    .option('--no-queueing', 'refuse at once where it is busy (ALLOW_MULTI_NODE_DOWNLOAD=false)')
+    .option('--exclusion <of>', 'one grant per `operation` (default) or `resource` (BATON_EXCLUSION)')
+    .addHelpText(
+      'after',
+      `
+The flags of queueing and exclusion are those of the namespace 'default'. The TOML file may hold:
+  host = "0.0.0.0"
+  port = 8086
+  [tls]
+  cert = "server.pem"
+  key = "server.key"
+  [[tokens]]
+  sha256 = "…"                 # printf %s TOKEN | sha256sum
+  role = "node"                # or observe, admin
+  nodes = ["node-a"]
+  [policy.namespaces.default.operations.compile]
+  attempts = 3
+
+Example:
+  $ baton serve --port 0 --store memory:
+  baton listening on http://127.0.0.1:40123`,
+    )
+    .action(async (flags: ServeSettings) => {
+      const warn = (sentence: string) => context.stderr.write(`baton: ${sentence}\n`)
+      done(await serve(serveConfig({ flags, env: context.env, warn }), context))
+    })
+}
+
+async function serve(config: ServeConfig, context: CliContext): Promise<number> {
+  const stopped = new AbortController()
+  using _listening = onStopSignal(() => stopped.abort())
+  const server = await start(config, context)
+  context.stdout.write(`baton listening on ${server.url}\n`)
+  if (!stopped.signal.aborted) await once(stopped.signal, 'abort')
+  const late = setTimeout(() => process.exit(EXIT.ok), STOP_MS)
+  await server.stop()
+  clearTimeout(late)
+  return EXIT.ok
+}
+
+async function start(config: ServeConfig, context: CliContext): Promise<RunningServer> {
+  try {
+    return await context.serve(config)
+  } catch (error) {
+    const sentence = sentences[(error as NodeJS.ErrnoException).code ?? '']
+    if (sentence === undefined) throw error
+    throw new Exit(EXIT.unreachable, sentence(config))
+  }
+}
+
+const sentences: Readonly<Record<string, (config: ServeConfig) => string>> = {
+  EADDRINUSE: ({ host, port }) =>
+    `port ${port} of ${host} is in use; end what listens there, or choose another with --port (0 picks a free one)`,
+  EACCES: ({ port }) => `this user may not listen on port ${port}; choose one above 1023 with --port`,
+  EADDRNOTAVAIL: ({ host }) => `${host} is not an address of this machine; choose one that is with --host`,
+  ENOTFOUND: ({ host }) => `${host} is not known; choose an address of this machine with --host`,
+}

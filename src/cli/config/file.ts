@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs'
+import { parse, TomlError } from 'smol-toml'
+import { z } from 'zod'
+import { idSchema } from '../../protocol/index.ts'
+import { UsageError } from '../exit.ts'
+
+export const portSchema = z.int().min(0).max(65_535)
+
+const tokenSchema = z.strictObject({
+  sha256: z
+    .string()
+    .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hex digits: the output of `printf %s TOKEN | sha256sum`')
+    .toLowerCase(),
+  role: z.enum(['node', 'observe', 'admin']),
+  nodes: z.array(idSchema).min(1).optional().describe('the node ids that a token of role `node` may act for'),
+  namespace: idSchema.optional(),
+})
+
+const tokens = z.array(tokenSchema)
+
+/** Everything that `baton serve --config FILE` may hold. The policy is checked later, with the switches applied. */
+const configSchema = z.strictObject({
+  host: z.string().min(1).optional(),
+  port: portSchema.optional(),
+  store: z.string().min(1).optional(),
+  insecure: z.boolean().optional(),
+  tls: z.strictObject({ cert: z.string(), key: z.string(), ca: z.string().optional() }).optional(),
+  tokens: tokens.optional(),
+  policy: z.strictObject({ namespaces: z.record(z.string(), z.record(z.string(), z.unknown())) }).optional(),
+})
+
+const tokensFileSchema = z.strictObject({ tokens })
+
+export type Token = z.output<typeof tokenSchema>
+export type ConfigFile = z.output<typeof configSchema>
+
+export function readConfigFile(path: string): ConfigFile {
+  return checked(configSchema, readToml(path), path)
+}
+
+export function readTokensFile(path: string): readonly Token[] {
+  return checked(tokensFileSchema, readToml(path), path).tokens
+}
+
+export function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (cause as Error).message
+    throw new UsageError(`cannot read ${path}: ${why}; check the path`, { cause })
+  }
+}
+
+export function parseToml(text: string, path: string): unknown {
+  try {
+    return parse(text)
+  } catch (cause) {
+    if (!(cause instanceof TomlError)) throw cause
+    const [what = ''] = cause.message.replace(/^Invalid TOML document: /, '').split('\n')
+    throw new UsageError(`${path} is not TOML: line ${cause.line}, column ${cause.column}: ${what}`, { cause })
+  }
+}
+
+/** The value as the schema gives it back, or a sentence that names every place that has to be changed. */
+export function checked<Schema extends z.ZodType>(schema: Schema, value: unknown, path: string): z.output<Schema> {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const issues = result.error.issues.map((issue) => {
+    const place = issue.path.join('.')
+    return place === '' ? issue.message : `${place}: ${issue.message}`
+  })
+  throw new UsageError(`${path} has to be changed: ${issues.join('; ')}`)
+}
+
+function readToml(path: string): unknown {
+  return parseToml(readText(path), path)
+}

@@ -1,0 +1,127 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { UsageError } from '../exit.ts'
+import { type ServeSettings, serveConfig } from './serve-config.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'baton-config-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+let files = 0
+function file(text: string): string {
+  const path = join(folder, `${++files}.toml`)
+  writeFileSync(path, text)
+  return path
+}
+
+function resolve(flags: ServeSettings, env: NodeJS.ProcessEnv = {}) {
+  const warnings: string[] = []
+  return { ...serveConfig({ flags, env, warn: (sentence) => warnings.push(sentence) }), warnings }
+}
+
+const sha256 = 'ab'.repeat(32)
+
+describe('the configuration of serve', () => {
+  test('has safe defaults', () => {
+    const { host, port, store, tokens, tls, policy } = resolve({})
+    expect({ host, port, store, tokens, tls }).toEqual({
+      host: '127.0.0.1',
+      port: 8086,
+      store: 'memory:',
+      tokens: [],
+      tls: undefined,
+    })
+    expect(policy.namespaces.default).toMatchObject({ queueing: true, exclusion: 'operation' })
+  })
+
+  test('file, environment, flags: later wins', () => {
+    const config = file('host = "127.0.0.2"\nport = 1\nstore = "memory:file"')
+    expect(resolve({ config })).toMatchObject({ host: '127.0.0.2', port: 1, store: 'memory:file' })
+    expect(resolve({}, { BATON_CONFIG: config }).port).toBe(1)
+    expect(resolve({ config }, { BATON_PORT: '2' })).toMatchObject({ host: '127.0.0.2', port: 2 })
+    expect(resolve({ config, port: '3' }, { BATON_PORT: '2' }).port).toBe(3)
+  })
+
+  test('PORT is heard, BATON_PORT is heard more, an empty one is none', () => {
+    expect(resolve({}, { PORT: '5' }).port).toBe(5)
+    expect(resolve({}, { PORT: '5', BATON_PORT: '6' }).port).toBe(6)
+    expect(resolve({}, { PORT: '' }).port).toBe(8086)
+  })
+
+  test.each(['70000', '-1', '80a', '1e3'])('%s is no port', (port) => {
+    expect(() => resolve({ port })).toThrow(/not a port; use 0/)
+  })
+
+  test.each(['0', 'f', 'F', 'FALSE', 'false', 'False'])('ALLOW_MULTI_NODE_DOWNLOAD=%s turns queueing off', (value) => {
+    const { policy, warnings } = resolve({}, { ALLOW_MULTI_NODE_DOWNLOAD: value })
+    expect(policy.namespaces.default?.queueing).toBe(false)
+    expect(warnings).toEqual([])
+  })
+
+  test.each(['1', 't', 'T', 'TRUE', 'true', 'True'])('ALLOW_MULTI_NODE_DOWNLOAD=%s turns queueing on', (value) => {
+    const config = file('[policy.namespaces.default]\nqueueing = false')
+    const { policy, warnings } = resolve({ config }, { ALLOW_MULTI_NODE_DOWNLOAD: value })
+    expect(policy.namespaces.default?.queueing).toBe(true)
+    expect(warnings).toEqual([])
+  })
+
+  test.each(['yes', 'tRUE', ''])("ALLOW_MULTI_NODE_DOWNLOAD='%s' is a warning, and true", (value) => {
+    const { policy, warnings } = resolve({}, { ALLOW_MULTI_NODE_DOWNLOAD: value })
+    expect(policy.namespaces.default?.queueing).toBe(true)
+    expect(warnings).toHaveLength(1)
+  })
+
+  test('the switches change the namespace default and leave the rest of the policy', () => {
+    const config = file(
+      '[policy.namespaces.default]\nclaimMs = 700\n[policy.namespaces.build.operations.compile]\nattempts = 3',
+    )
+    const { policy } = resolve({ config, queueing: false, exclusion: 'resource' })
+    expect(policy.namespaces.default).toMatchObject({ claimMs: 700, queueing: false, exclusion: 'resource' })
+    expect(policy.namespaces.build?.queueing).toBe(true)
+    expect(policy.namespaces.build?.operations.compile).toMatchObject({ attempts: 3, waitersOnSuccess: 'next' })
+    expect(policy.namespaces.build?.operations.pull?.addsReference).toBe(true)
+  })
+
+  test('BATON_NO_QUEUEING is the flag of that name; a flag undoes it', () => {
+    expect(resolve({}, { BATON_NO_QUEUEING: 'true' }).policy.namespaces.default?.queueing).toBe(false)
+    expect(resolve({ queueing: true }, { BATON_NO_QUEUEING: 'true' }).policy.namespaces.default?.queueing).toBe(true)
+    expect(() => resolve({}, { BATON_INSECURE: 'perhaps' })).toThrow(/BATON_INSECURE.*true or false/)
+  })
+
+  test.each(['0.0.0.0', '::', '10.1.2.3', 'example.org'])('%s needs tokens or --insecure', (host) => {
+    expect(() => resolve({ host })).toThrow(UsageError)
+    expect(() => resolve({ host })).toThrow(/--tokens FILE.*--insecure/)
+    expect(resolve({ host, insecure: true }).host).toBe(host)
+    expect(resolve({ host, config: file(`[[tokens]]\nsha256 = "${sha256}"\nrole = "admin"`) }).tokens).toHaveLength(1)
+  })
+
+  test.each(['127.0.0.1', '127.9.9.9', 'localhost', '::1'])('%s needs neither', (host) => {
+    expect(resolve({ host }).host).toBe(host)
+  })
+
+  test('tokens of a file of their own replace those of the config', () => {
+    const config = file(`[[tokens]]\nsha256 = "${sha256}"\nrole = "admin"`)
+    const tokens = file(`[[tokens]]\nsha256 = "${sha256.toUpperCase()}"\nrole = "node"\nnodes = ["a"]\nnamespace = "n"`)
+    expect(resolve({ config, tokens }).tokens).toEqual([{ sha256, role: 'node', nodes: ['a'], namespace: 'n' }])
+  })
+
+  test('a certificate without its key is refused', () => {
+    expect(() => resolve({ tlsCert: file('') })).toThrow(/--tls-key FILE/)
+  })
+
+  test.each([
+    ['hots = "x"', /hots/],
+    ['port = "x"', /port/],
+    ['[[tokens]]\nsha256 = "secret"\nrole = "admin"', /sha256sum/],
+    ['[policy.namespaces.default]\nexclusion = "world"', /policy.*exclusion|exclusion/],
+    ['host = ', /is not TOML: line 1/],
+  ])('%s is refused with the place that is wrong', (text, sentence) => {
+    expect(() => resolve({ config: file(text) })).toThrow(UsageError)
+    expect(() => resolve({ config: file(text) })).toThrow(sentence)
+  })
+
+  test('a file that is not there is refused by name', () => {
+    expect(() => resolve({ config: '/no/such.toml' })).toThrow(/\/no\/such\.toml: there is no such file/)
+  })
+})

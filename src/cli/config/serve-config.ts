@@ -1,0 +1,106 @@
+import { isIP } from 'node:net'
+import type { Policy } from '../../core/index.ts'
+import { policySchema } from '../../protocol/index.ts'
+import { UsageError } from '../exit.ts'
+import { settingsOfEnvironment } from './environment.ts'
+import { type ConfigFile, checked, portSchema, readConfigFile, readText, readTokensFile, type Token } from './file.ts'
+
+export type { Token } from './file.ts'
+
+/** What flags and environment may say; both as text, as they come. */
+export interface ServeSettings {
+  readonly config?: string
+  readonly host?: string
+  readonly port?: string
+  readonly store?: string
+  /** A TOML file of `[[tokens]]`. */
+  readonly tokens?: string
+  readonly insecure?: boolean
+  readonly tlsCert?: string
+  readonly tlsKey?: string
+  readonly tlsCa?: string
+  readonly queueing?: boolean
+  readonly exclusion?: string
+}
+
+/** Everything decided: what the server is started with. */
+export interface ServeConfig {
+  readonly host: string
+  readonly port: number
+  readonly store: string
+  readonly tokens: readonly Token[]
+  readonly policy: Policy
+  /** PEM text, not paths. With `ca`, clients need a certificate of it. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string }
+}
+
+export interface ServeSources {
+  readonly flags: ServeSettings
+  readonly env: NodeJS.ProcessEnv
+  readonly warn: (sentence: string) => void
+}
+
+/** File, environment, flags: later wins. */
+export function serveConfig({ flags, env, warn }: ServeSources): ServeConfig {
+  const settings = { ...settingsOfEnvironment(env, warn), ...said(flags) }
+  const file = settings.config === undefined ? {} : readConfigFile(settings.config)
+  const host = settings.host ?? file.host ?? '127.0.0.1'
+  const tokens = settings.tokens === undefined ? (file.tokens ?? []) : readTokensFile(settings.tokens)
+  const insecure = settings.insecure ?? file.insecure ?? false
+  if (!isLoopback(host) && tokens.length === 0 && !insecure) {
+    throw new UsageError(
+      `${host} can be reached from other machines; name tokens with --tokens FILE, ` +
+        'or say --insecure to let everybody in',
+    )
+  }
+  return {
+    host,
+    port: portOf(settings.port) ?? file.port ?? 8086,
+    store: settings.store ?? file.store ?? 'memory:',
+    tokens,
+    policy: policyOf(settings, file),
+    tls: tlsOf(settings, file),
+  }
+}
+
+export function isLoopback(host: string): boolean {
+  if (host === 'localhost' || host === '::1') return true
+  return isIP(host) === 4 && host.startsWith('127.')
+}
+
+function portOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const port = portSchema.safeParse(/^\d+$/.test(text) ? Number(text) : undefined)
+  if (port.success) return port.data
+  throw new UsageError(`'${text}' is not a port; use 0 (any free one) to 65535`)
+}
+
+/** The switches of the flags are those of the namespace `default`. */
+function policyOf({ queueing, exclusion, config = 'the policy' }: ServeSettings, file: ConfigFile): Policy {
+  if (exclusion !== undefined && exclusion !== 'operation' && exclusion !== 'resource') {
+    throw new UsageError(`'${exclusion}' is not an exclusion; use operation or resource`)
+  }
+  const namespaces = file.policy?.namespaces ?? {}
+  const switches = said({ queueing, exclusion })
+  return checked(
+    policySchema,
+    { namespaces: { ...namespaces, default: { ...namespaces.default, ...switches } } },
+    config,
+  )
+}
+
+function tlsOf({ tlsCert, tlsKey, tlsCa }: ServeSettings, { tls }: ConfigFile): ServeConfig['tls'] {
+  const cert = tlsCert ?? tls?.cert
+  const key = tlsKey ?? tls?.key
+  const ca = tlsCa ?? tls?.ca
+  if (cert === undefined && key === undefined && ca === undefined) return undefined
+  if (cert === undefined || key === undefined) {
+    throw new UsageError('TLS needs a certificate and its key: name both with --tls-cert FILE and --tls-key FILE')
+  }
+  return { cert: readText(cert), key: readText(key), ...(ca !== undefined && { ca: readText(ca) }) }
+}
+
+/** Without what was not said, so that it does not hide what an earlier source said. */
+function said<Settings extends object>(settings: Settings): Partial<Settings> {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as Partial<Settings>
+}

@@ -1,0 +1,91 @@
+import type { Command } from 'commander'
+import type { Baton, ConnectOptions, WhenUnavailable } from '../client/api.ts'
+import { readText } from './config/file.ts'
+import type { CliContext } from './context.ts'
+import { UsageError } from './exit.ts'
+
+export interface ConnectionFlags {
+  readonly server?: string
+  readonly store?: string
+  readonly namespace?: string
+  readonly token?: string
+  readonly node?: string
+  readonly tlsCa?: string
+  readonly tlsCert?: string
+  readonly tlsKey?: string
+}
+
+const DEFAULT_SERVER = 'http://127.0.0.1:8086'
+
+/** The options of every command that talks to Baton. */
+export function addConnectionOptions(command: Command): Command {
+  return command
+    .option('--server <url,…>', `the servers, by commas (BATON_SERVER; default: ${DEFAULT_SERVER})`)
+    .option('--store <url>', 'work on a store directly, without a server')
+    .option('--namespace <name>', 'part of every key (BATON_NAMESPACE; default: default)')
+    .option('--token <token>', 'the bearer token; better in BATON_TOKEN, where others cannot see it')
+    .option('--tls-ca <file>', 'trust the servers of this authority, PEM')
+    .option('--tls-cert <file>', 'the certificate that shows who asks, PEM')
+    .option('--tls-key <file>', 'its key, PEM')
+}
+
+export interface ConnectionChoice {
+  readonly node?: string
+  readonly ttlMs?: number
+  readonly whenUnavailable?: WhenUnavailable
+}
+
+/** Connects, does the work, and closes whatever happens. */
+export async function withBaton<Result>(
+  flags: ConnectionFlags,
+  context: CliContext,
+  work: (baton: Baton) => Promise<Result>,
+  choice: ConnectionChoice = {},
+): Promise<Result> {
+  await using baton = await reach(flags, { ...optionsOf(flags, context), ...choice }, context.env)
+  return await work(baton)
+}
+
+async function reach(flags: ConnectionFlags, options: ConnectOptions, env: NodeJS.ProcessEnv): Promise<Baton> {
+  if (flags.server !== undefined && flags.store !== undefined) {
+    throw new UsageError('--server and --store exclude one another; name one of them')
+  }
+  // Not loaded before it is needed: a server never does.
+  const { connect, open } = await import('../client/index.ts')
+  const servers = flags.store === undefined ? serversOf(flags.server ?? (env.BATON_SERVER || DEFAULT_SERVER)) : []
+  try {
+    return await (flags.store === undefined ? connect(servers, options) : open(flags.store, options))
+  } catch (cause) {
+    // How the SDK says that it was given something wrong; here that came from the command line.
+    if (cause instanceof TypeError) throw new UsageError(cause.message, { cause })
+    throw cause
+  }
+}
+
+function optionsOf(flags: ConnectionFlags, { env, stderr }: CliContext): ConnectOptions {
+  const pem = (path: string | undefined) => (path === undefined ? undefined : readText(path))
+  const tls = { ca: pem(flags.tlsCa), cert: pem(flags.tlsCert), key: pem(flags.tlsKey) }
+  return {
+    node: flags.node ?? (env.BATON_NODE || undefined),
+    namespace: flags.namespace ?? (env.BATON_NAMESPACE || undefined),
+    token: flags.token ?? (env.BATON_TOKEN || undefined),
+    ...(Object.values(tls).some((text) => text !== undefined) && { tls }),
+    whenUnavailable: 'fail',
+    onNotice: (notice) => stderr.write(`baton: ${notice}\n`),
+  }
+}
+
+function serversOf(text: string): string[] {
+  const servers = text
+    .split(',')
+    .map((url) => url.trim())
+    .filter((url) => url !== '')
+  for (const server of servers) {
+    const scheme = URL.canParse(server) ? new URL(server).protocol : ''
+    if (scheme !== 'http:' && scheme !== 'https:') {
+      throw new UsageError(`'${server}' is not the URL of a server; write it like ${DEFAULT_SERVER}`)
+    }
+  }
+  if (servers.length === 0) throw new UsageError(`no server is named; write it like --server ${DEFAULT_SERVER}`)
+  return servers
+}

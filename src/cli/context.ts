@@ -1,0 +1,33 @@
+import type { Writable } from 'node:stream'
+import type { ServeConfig } from './config/serve-config.ts'
+
+export interface RunningServer {
+  readonly url: string
+  /** Ends all streams, takes no more requests, and resolves when the port is free. */
+  stop(): Promise<void>
+}
+
+/** What only main.ts can wire, as the command line knows neither server nor stores. */
+export interface Wiring {
+  /** Starts a server and resolves when it answers. */
+  serve(config: ServeConfig): Promise<RunningServer>
+  /** What a store needs from its operator; each says in a sentence what was found or done. */
+  readonly storeCare: StoreCare
+  /** The file that this program was started from, to start it once more. */
+  readonly entry: string
+  readonly version: string
+}
+
+export interface StoreCare {
+  check(url: string): Promise<string>
+  migrate(url: string): Promise<string>
+}
+
+export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number }
+
+/** Everything that a command uses of the world around it. */
+export interface CliContext extends Wiring {
+  readonly env: NodeJS.ProcessEnv
+  readonly stdout: Output
+  readonly stderr: Output
+}

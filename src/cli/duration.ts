@@ -1,0 +1,49 @@
+import { UsageError } from './exit.ts'
+
+const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
+const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g
+const WHOLE = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/
+
+export interface DurationLimits {
+  readonly minMs?: number
+  readonly maxMs?: number
+}
+
+/** `500ms`, `2s`, `10m`, `1h`, and sums of them such as `1h30m`; a bare `0` needs no unit. */
+export function parseDuration(
+  text: string,
+  { minMs = 0, maxMs = Number.MAX_SAFE_INTEGER }: DurationLimits = {},
+): number {
+  if (text !== '0' && !WHOLE.test(text)) {
+    throw new UsageError(`'${text}' is not a duration; write it like 500ms, 2s, 10m or 1h`)
+  }
+  let totalMs = 0
+  for (const [, amount, unit] of text.matchAll(PART)) totalMs += Number(amount) * UNIT_MS[unit as keyof typeof UNIT_MS]
+  totalMs = Math.round(totalMs)
+  if (totalMs < minMs || totalMs > maxMs) {
+    throw new UsageError(`'${text}' is out of range; use ${exactDuration(minMs)} to ${exactDuration(maxMs)}`)
+  }
+  return totalMs
+}
+
+/** For people: `340ms`, `3.2s`, `12s`, `4m 10s`, `2h 5m`. */
+export function formatDuration(ms: number): string {
+  const wholeMs = Math.max(0, Math.round(ms))
+  if (wholeMs < 1_000) return `${wholeMs}ms`
+  if (wholeMs < 9_950) return `${(wholeMs / 1_000).toFixed(1)}s`
+  const seconds = Math.round(wholeMs / 1_000)
+  if (seconds < 60) return `${seconds}s`
+  if (seconds < 3_600) return two(Math.floor(seconds / 60), 'm', seconds % 60, 's')
+  const minutes = Math.round(seconds / 60)
+  return two(Math.floor(minutes / 60), 'h', minutes % 60, 'm')
+}
+
+function two(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit} ${small}${smallUnit}`
+}
+
+function exactDuration(ms: number): string {
+  for (const unit of ['h', 'm', 's'] as const)
+    if (ms > 0 && ms % UNIT_MS[unit] === 0) return `${ms / UNIT_MS[unit]}${unit}`
+  return `${ms}ms`
+}

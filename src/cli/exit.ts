@@ -1,0 +1,65 @@
+import { CommanderError } from 'commander'
+import { BatonError, FailedForGoodError, GrantLostError, RefusedError, UnavailableError } from '../client/errors.ts'
+
+/** The exit codes of Baton: an interface, after sysexits.h. */
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 64,
+  failedForGood: 65,
+  unreachable: 69,
+  grantLost: 70,
+  inUse: 73,
+  busy: 75,
+  unauthorised: 77,
+  notFound: 127,
+} as const
+
+/** The caller has to change the command line or a file; the message says how. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** Ends the program with a code of its own and a sentence, where one is due. */
+export class Exit extends Error {
+  override readonly name = 'Exit'
+  readonly code: number
+  constructor(code: number, sentence = '') {
+    super(sentence)
+    this.code = code
+  }
+}
+
+const codesOfRefusals: Readonly<Record<string, number>> = {
+  'in-use': EXIT.inUse,
+  busy: EXIT.busy,
+  'held-by-you': EXIT.busy,
+  'passed-over': EXIT.busy,
+  'queue-full': EXIT.busy,
+  'wait-over': EXIT.busy,
+  'too-many-streams': EXIT.busy,
+  unauthorised: EXIT.unauthorised,
+  forbidden: EXIT.unauthorised,
+  'bad-request': EXIT.usage,
+  'too-large': EXIT.usage,
+  'unknown-operation': EXIT.usage,
+  'store-unavailable': EXIT.unreachable,
+  'unknown-outcome': EXIT.unreachable,
+}
+
+/** What is printed for an error, nothing where it speaks for itself, and the exit code that it ends in. */
+export function exitOf(error: unknown): { readonly code: number; readonly sentence: string } {
+  if (error instanceof Exit) return { code: error.code, sentence: error.message }
+  // Commander has printed its own sentence already.
+  if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.ok : EXIT.usage, sentence: '' }
+  return { code: codeOf(error), sentence: error instanceof Error ? error.message : String(error) }
+}
+
+function codeOf(error: unknown): number {
+  if (error instanceof UsageError) return EXIT.usage
+  if (error instanceof FailedForGoodError) return EXIT.failedForGood
+  if (error instanceof UnavailableError) return EXIT.unreachable
+  if (error instanceof GrantLostError) return EXIT.grantLost
+  if (error instanceof RefusedError || error instanceof BatonError) return codesOfRefusals[error.code] ?? EXIT.failed
+  return EXIT.failed
+}

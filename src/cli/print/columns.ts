@@ -1,0 +1,11 @@
+/** Rows with their columns aligned; trailing blanks are cut. Cells must be unpainted: colours have no width. */
+export function columns(rows: readonly (readonly string[])[], gap = '  '): string[] {
+  const widths: number[] = []
+  for (const row of rows) for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length)
+  return rows.map((row) =>
+    row
+      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .join(gap)
+      .trimEnd(),
+  )
+}

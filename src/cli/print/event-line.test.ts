@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import type { WireEvent } from '../../protocol/index.ts'
+import { renderEvent } from './event-line.ts'
+
+const onKey = {
+  namespace: 'default',
+  resource: 'sha256:abc',
+  operation: 'pull',
+  atMs: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
+}
+const by = { ...onKey, node: 'node-a', owner: 'o' }
+const skip = { status: 'skip', fence: 7, by: 'node-b' } as const
+
+test.each<[WireEvent, string]>([
+  [{ type: 'queued', position: 3, ...by }, 'node-a waits, place 3'],
+  [{ type: 'granted', fence: 7, attempt: 1, handOver: false, ...by }, 'node-a has the baton (fence 7)'],
+  [{ type: 'granted', fence: 8, attempt: 2, handOver: true, ...by }, 'node-a is handed the baton (fence 8, attempt 2)'],
+  [{ type: 'told', answer: skip, count: 4, askers: [], ...onKey }, '4 who waited: skip, node-b did it (fence 7)'],
+  [
+    { type: 'ended', fence: 7, attempt: 1, outcome: 'failure', error: 'exit code 1', ...by },
+    'node-a ended: failure: exit code 1 (fence 7)',
+  ],
+])('%o is a line', (event, text) => expect(renderEvent(event)).toBe(`03:04:05.678  pull sha256:abc  ${text}`))
+
+test('what only begins a stream is no line', () => {
+  expect(renderEvent({ type: 'state', of: 'all' })).toBeUndefined()
+})

@@ -1,0 +1,23 @@
+export type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'dim' | 'bold'
+
+const CODES: Readonly<Record<Colour, number>> = {
+  red: 31,
+  green: 32,
+  yellow: 33,
+  blue: 34,
+  magenta: 35,
+  cyan: 36,
+  dim: 2,
+  bold: 1,
+}
+
+export type Paint = (colour: Colour, text: string) => string
+
+export const plain: Paint = (_colour, text) => text
+
+const ansi: Paint = (colour, text) => `\u001b[${CODES[colour]}m${text}\u001b[0m`
+
+/** Colours on a terminal, unless the user wants none (no-color.org). */
+export function paintFor(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): Paint {
+  return stream.isTTY && !env.NO_COLOR && env.TERM !== 'dumb' ? ansi : plain
+}

@@ -1,0 +1,133 @@
+import type { Baton, Done, RunContext } from '../../client/api.ts'
+import { BatonError, GrantLostError } from '../../client/errors.ts'
+import type { CliContext } from '../context.ts'
+import { EXIT, Exit, exitOf } from '../exit.ts'
+import { exitOfSignal, onStopSignal, type StopSignal } from '../interrupt.ts'
+import { type Child, type ChildEnd, startChild } from './child.ts'
+import { WaitingLine } from './waiting-line.ts'
+
+export interface CommandRun {
+  readonly operation: string
+  readonly resource: string
+  readonly command: readonly string[]
+  readonly waitMs: number | undefined
+  readonly queueing: boolean
+  readonly revision: string | undefined
+  readonly force: boolean
+  readonly permanentExits: readonly number[]
+  readonly skipExit: number
+}
+
+/** How long CMD may take to end by itself once its grant is lost. */
+const KILL_AFTER_MS = 5_000
+
+/** Runs CMD under a grant and resolves with the exit code of `baton run`. */
+export async function runCommand(baton: Baton, run: CommandRun, context: CliContext): Promise<number> {
+  const { operation, resource, waitMs, queueing, revision, force } = run
+  const line = new WaitingLine(context.stderr, `${operation} ${resource}`)
+  const giveUp = new AbortController()
+  let child: Child | undefined
+  let stoppedBy: StopSignal | undefined
+  using _signals = onStopSignal((signal) => {
+    stoppedBy ??= signal
+    if (child === undefined) giveUp.abort()
+    else if (!(signal === 'SIGINT' && onTerminal())) child.kill(signal)
+  })
+  const perform = async (grant: RunContext) => {
+    line.end()
+    if (stoppedBy) throw new Error(`stopped by ${stoppedBy}`)
+    if (grant.fence === 0) context.stderr.write('baton: no server answers; running without a grant\n')
+    child = startChild(run.command, { env: environmentOf(run, grant, context.env), ownGroup: !onTerminal() })
+    return outcomeOf(await endOf(child, grant.signal), run)
+  }
+  try {
+    const done = await baton.run(operation, resource, perform, {
+      ...(waitMs !== undefined && { waitMs }),
+      ...(revision !== undefined && { revision }),
+      ...(queueing ? {} : { queueing }),
+      force,
+      signal: giveUp.signal,
+      onQueued: (position) => line.moved(position),
+    })
+    line.end()
+    if (done.status === 'performed') return EXIT.ok
+    context.stderr.write(`skipped: ${skipText(run, done)}\n`)
+    return run.skipExit
+  } catch (error) {
+    line.end()
+    if (stoppedBy && child === undefined) return exitOfSignal(stoppedBy)
+    throw explained(error, run, child?.pid !== undefined)
+  }
+}
+
+/** On a terminal Ctrl-C goes to CMD as well as to us; to forward it would be a second one. */
+function onTerminal(): boolean {
+  return process.stdin.isTTY === true
+}
+
+function environmentOf(run: CommandRun, grant: RunContext, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return {
+    ...env,
+    BATON_OPERATION: run.operation,
+    BATON_RESOURCE: run.resource,
+    BATON_NODE: grant.node,
+    BATON_FENCE: String(grant.fence),
+  }
+}
+
+/** Waits for CMD. When the grant is lost CMD is asked to end, and made to if it does not. */
+async function endOf(child: Child, signal: AbortSignal): Promise<ChildEnd> {
+  let kill: NodeJS.Timeout | undefined
+  const lost = () => {
+    child.kill('SIGTERM')
+    kill = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)
+  }
+  if (signal.aborted) lost()
+  else signal.addEventListener('abort', lost, { once: true })
+  const end = await child.ended
+  signal.removeEventListener('abort', lost)
+  clearTimeout(kill)
+  if (signal.aborted) throw signal.reason
+  return end
+}
+
+/** How a callback reports a failure: by throwing it. */
+class CommandFailed extends Error {
+  override readonly name = 'CommandFailed'
+  readonly code: number
+  readonly permanent: boolean
+  constructor(failure: { code: number; error: string; permanent: boolean }) {
+    super(failure.error)
+    this.code = failure.code
+    this.permanent = failure.permanent
+  }
+}
+
+function outcomeOf(end: ChildEnd, { permanentExits, command }: CommandRun): undefined {
+  switch (end.how) {
+    case 'exited': {
+      const { code } = end
+      if (code === 0) return undefined
+      throw new CommandFailed({ code, error: `exit code ${code}`, permanent: permanentExits.includes(code) })
+    }
+    case 'killed':
+      throw new CommandFailed({ code: exitOfSignal(end.signal), error: `killed by ${end.signal}`, permanent: false })
+    case 'not-started':
+      throw new CommandFailed({ code: end.code, error: `${command[0]}: ${end.error}`, permanent: false })
+  }
+}
+
+function skipText({ operation, resource }: CommandRun, done: Extract<Done<unknown>, { status: 'skipped' }>): string {
+  const what = `${operation} ${resource}`
+  if (done.by === undefined) return `${what} is there already`
+  return `${what} was done by ${done.by}${done.at === undefined ? '' : ` at ${done.at.toISOString()}`}`
+}
+
+/** A CMD that ran has said itself what went wrong; all the rest gets a sentence. */
+function explained(error: unknown, { operation, resource }: CommandRun, started: boolean): unknown {
+  if (error instanceof CommandFailed) return new Exit(error.code, started ? '' : error.message)
+  // A lost grant names what it was of.
+  if (!(error instanceof BatonError) || error instanceof GrantLostError) return error
+  const { code, sentence } = exitOf(error)
+  return new Exit(code, `${operation} ${resource}: ${sentence}`)
+}

@@ -1,0 +1,32 @@
+import { PassThrough } from 'node:stream'
+import { expect, test } from 'vitest'
+import { WaitingLine, waitingText } from './waiting-line.ts'
+
+function terminal(isTTY: boolean) {
+  const stream = Object.assign(new PassThrough(), { isTTY, columns: 30 })
+  return { stream, text: () => String(stream.read() ?? '') }
+}
+
+test('the place and the time are one line', () => {
+  expect(waitingText({ what: 'pull x', position: 3, waitedMs: 12_000 })).toBe('waiting 12s, place 3 in line: pull x')
+  expect(waitingText({ what: 'pull x', position: 1, waitedMs: 0 })).toBe('waiting 0ms, next in line: pull x')
+})
+
+test('on a terminal it is shown, cut to its width, and cleared', () => {
+  const { stream, text } = terminal(true)
+  const line = new WaitingLine(stream, 'pull sha256:0123456789abcdef')
+  line.moved(2)
+  const shown = text().replace('\r\u001b[2K', '')
+  expect(shown).toMatch(/^waiting \d+ms, place 2 in line/)
+  expect(shown.length).toBeLessThan(30)
+  line.end()
+  expect(text()).toBe('\r\u001b[2K')
+})
+
+test('elsewhere nothing is written', () => {
+  const { stream, text } = terminal(false)
+  const line = new WaitingLine(stream, 'pull x')
+  line.moved(2)
+  line.end()
+  expect(text()).toBe('')
+})

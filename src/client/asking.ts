@@ -1,0 +1,64 @@
+import type { Skip } from '../core/index.ts'
+import type { AskOptions, Grant, Skipped, WhenUnavailable } from './api.ts'
+import { Ask, type AskSpec } from './ask.ts'
+import { UnavailableError } from './errors.ts'
+import { Patience } from './patience.ts'
+import type { Wiring } from './wiring.ts'
+import { WithoutGrant } from './without-grant.ts'
+
+/** Disbelieves whatever is kept. */
+const EVERYTHING = Number.MAX_SAFE_INTEGER
+
+/** Asks for one operation on one resource, as often as it takes, all within one wait limit. */
+export class Asking {
+  readonly patience: Patience
+  readonly #wiring: Wiring
+  readonly #spec: AskSpec
+  readonly #whenUnavailable: WhenUnavailable
+
+  constructor(
+    wiring: Wiring,
+    { operation, resource }: { operation: string; resource: string },
+    { waitMs, whenUnavailable = wiring.whenUnavailable, force, owner, ...options }: AskOptions,
+  ) {
+    this.#wiring = wiring
+    this.#whenUnavailable = whenUnavailable
+    this.patience = new Patience(wiring, { waitMs, whenUnavailable })
+    this.#spec = {
+      operation,
+      resource,
+      namespace: options.namespace ?? wiring.namespace,
+      owner: typeof owner === 'object' ? owner.owner : owner,
+      revision: options.revision,
+      disbelieve: force ? EVERYTHING : undefined,
+      reference: options.reference,
+      dropReference: options.dropReference ?? operation === 'delete',
+      queueing: options.queueing,
+      signal: options.signal,
+      onQueued: options.onQueued,
+    }
+  }
+
+  /** A grant, perhaps in name only where no server answers, or a skip. */
+  async ask(more: { readonly disbelieve?: number; readonly verified?: boolean } = {}): Promise<Grant | Skip> {
+    try {
+      return await new Ask(this.#wiring, { ...this.#spec, ...more }, this.patience).settle()
+    } catch (error) {
+      if (!(error instanceof UnavailableError) || this.#whenUnavailable !== 'run') throw error
+      if (more.verified) return { status: 'skip', fence: 0 }
+      const { operation, resource, owner = this.#wiring.random.id() } = this.#spec
+      return new WithoutGrant(this.#wiring, { operation, resource, owner })
+    }
+  }
+}
+
+/** A skip as callers see it. */
+export function skippedOf<Result>({ fence, by, atMs, result }: Skip): Skipped<Result> {
+  return {
+    status: 'skipped',
+    result: result as Result | undefined,
+    fence,
+    by,
+    at: atMs === undefined ? undefined : new Date(atMs),
+  }
+}

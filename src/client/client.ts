@@ -1,0 +1,192 @@
+import { hostname } from 'node:os'
+import type { Json, Policy, ResourceView } from '../core/index.ts'
+import { isId, LIMITS, type RequestType, type WireEvent } from '../protocol/index.ts'
+import type {
+  AskOptions,
+  Baton,
+  ConnectOptions,
+  Done,
+  Grant,
+  References,
+  Returned,
+  RunContext,
+  RunOptions,
+  Skipped,
+} from './api.ts'
+import { Asking, skippedOf } from './asking.ts'
+import { pause } from './clock.ts'
+import { Contact, type Surroundings } from './contact.ts'
+import { BatonError, SkippedError } from './errors.ts'
+import { eventFeed } from './event-feed.ts'
+import { run } from './run.ts'
+import { Sessions } from './session.ts'
+import { SessionStream } from './session-stream.ts'
+import type { InputOf, Transport } from './transport.ts'
+import type { Wiring } from './wiring.ts'
+
+type In = { readonly namespace?: string }
+
+/** How long `close` tries to tell the server; what it cannot tell, the session's end does. */
+const CLOSE_MS = 3_000
+
+/** The client, over any transport. */
+export class Client implements Baton {
+  readonly node: string
+  readonly references: References
+  readonly #transport: Transport
+  readonly #wiring: Wiring
+  /** The namespace that this client was bound to, if any: where none is named, lists go over all. */
+  readonly #boundTo: string | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(transport: Transport, surroundings: Surroundings, options: ConnectOptions = {}) {
+    const { node = hostname(), namespace = 'default', ttlMs = LIMITS.ttlDefaultMs, whenUnavailable = 'wait' } = options
+    checkOptions({ node, namespace, ttlMs })
+    const contact = new Contact(transport, surroundings)
+    this.node = node
+    this.#boundTo = options.namespace
+    this.#transport = transport
+    this.#wiring = {
+      ...surroundings,
+      node,
+      namespace,
+      ttlMs,
+      whenUnavailable,
+      contact,
+      sessions: new Sessions(contact, surroundings, { node, ttlMs }),
+      stream: new SessionStream(transport, contact, surroundings),
+      open: new Set(),
+    }
+    this.references = this.#references()
+  }
+
+  async run<Result extends Returned>(
+    operation: string,
+    resource: string,
+    callback: (context: RunContext) => Result | Promise<Result>,
+    options: RunOptions = {},
+  ): Promise<Done<Result>> {
+    this.#checkOpen()
+    return run(this.#wiring, { operation, resource }, callback, options)
+  }
+
+  async tryAcquire(operation: string, resource: string, options: AskOptions = {}): Promise<Grant | Skipped<Json>> {
+    this.#checkOpen()
+    const answer = await new Asking(this.#wiring, { operation, resource }, options).ask()
+    return answer.status === 'skip' ? skippedOf(answer) : answer
+  }
+
+  async acquire(operation: string, resource: string, options: AskOptions = {}): Promise<Grant> {
+    const answer = await this.tryAcquire(operation, resource, options)
+    if (answer.status === 'skipped') throw new SkippedError(answer)
+    return answer
+  }
+
+  async status(resource: string, { namespace }: In = {}): Promise<ResourceView> {
+    return (await this.#demand({ type: 'get-resource', resource, ...this.#in(namespace) })).resource
+  }
+
+  async *list(options: In & { prefix?: string; node?: string; active?: boolean } = {}): AsyncGenerator<ResourceView> {
+    const query = { ...options, namespace: options.namespace ?? this.#boundTo }
+    let after: string | undefined
+    do {
+      const page = await this.#demand({ type: 'list-resources', ...query, after })
+      yield* page.resources
+      after = page.next
+    } while (after !== undefined)
+  }
+
+  async revoke(operation: string, resource: string, { namespace, fence }: In & { fence?: number } = {}) {
+    const reply = await this.#demand({ type: 'revoke', operation, resource, fence, ...this.#in(namespace) })
+    return { node: reply.node, fence: reply.fence }
+  }
+
+  async *events(options: In & { resource?: string; signal?: AbortSignal } = {}): AsyncGenerator<WireEvent> {
+    this.#checkOpen()
+    const { resource, signal } = options
+    const { whenUnavailable } = this.#wiring
+    const namespace = options.namespace ?? this.#boundTo
+    const scope =
+      resource === undefined
+        ? ({ of: 'all', namespace } as const)
+        : ({ of: 'resource', resource, ...this.#in(options.namespace) } as const)
+    for await (const event of eventFeed(this.#wiring, this.#transport, { scope, signal, whenUnavailable })) {
+      const isElsewhere = namespace !== undefined && 'namespace' in event && event.namespace !== namespace
+      if (!isElsewhere) yield event
+    }
+  }
+
+  async policy(): Promise<{ version: number; policy: Policy }> {
+    const { version, policy } = await this.#demand({ type: 'get-policy' })
+    return { version, policy }
+  }
+
+  async applyPolicy(policy: unknown, expectedVersion: number): Promise<{ version: number; policy: Policy }> {
+    const request = { type: 'apply-policy', version: expectedVersion, policy } as InputOf<'apply-policy'>
+    const applied = await this.#demand(request)
+    return { version: applied.version, policy: applied.policy }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #close(): Promise<void> {
+    const { clock, contact, open, sessions, stream } = this.#wiring
+    const sleep = clock.stayAwake()
+    const ended = [...open].map((each) => each.close())
+    await Promise.race([Promise.allSettled(ended), pause(clock, CLOSE_MS)])
+    stream.close()
+    const session = sessions.current?.id
+    if (session !== undefined) {
+      const request = { type: 'close-session', session } as const
+      await contact.insist<'close-session'>(request, { patienceMs: CLOSE_MS }).catch(() => {})
+    }
+    sessions.current?.lose('the client was closed')
+    await this.#transport.close()
+    sleep()
+  }
+
+  #references(): References {
+    const at = (resource: string, { namespace, node = this.node }: In & { node?: string } = {}) => ({
+      resource,
+      node,
+      ...this.#in(namespace),
+    })
+    return {
+      list: async (resource, options) => (await this.status(resource, options)).references,
+      add: async (resource, options) => (await this.#demand({ type: 'add-reference', ...at(resource, options) })).count,
+      release: async (resource, options) =>
+        (await this.#demand({ type: 'release-reference', ...at(resource, options) })).count,
+      dropNode: async (node, options = {}) =>
+        (await this.#demand({ type: 'drop-node', node, namespace: options.namespace ?? this.#boundTo })).resources,
+    }
+  }
+
+  async #demand<Type extends RequestType>(request: InputOf<Type> & { readonly type: Type }) {
+    this.#checkOpen()
+    return this.#wiring.contact.demand<Type>(request)
+  }
+
+  #in(namespace: string | undefined): { namespace: string } {
+    return { namespace: namespace ?? this.#wiring.namespace }
+  }
+
+  #checkOpen(): void {
+    if (this.#closing) throw new BatonError('closed', 'the client was closed')
+  }
+}
+
+function checkOptions({ node, namespace, ttlMs }: { node: string; namespace: string; ttlMs: number }): void {
+  for (const [name, id] of Object.entries({ node, namespace })) {
+    if (!isId(id)) throw new TypeError(`${name} must be 1 to 512 bytes of text without control characters`)
+  }
+  if (!Number.isInteger(ttlMs) || ttlMs < LIMITS.ttlMinMs || ttlMs > LIMITS.ttlMaxMs) {
+    throw new TypeError(`ttlMs must be a whole number from ${LIMITS.ttlMinMs} to ${LIMITS.ttlMaxMs}`)
+  }
+}

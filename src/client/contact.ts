@@ -1,0 +1,112 @@
+import { errors, type ReplyOf, type RequestType } from '../protocol/index.ts'
+import { Backoff } from './backoff.ts'
+import { abortable, type ClientClock, pause } from './clock.ts'
+import { refusedError, UnavailableError } from './errors.ts'
+import type { ClientRandom } from './random.ts'
+import type { CallOptions, InputOf, Transport } from './transport.ts'
+
+/** Where a client lives: its time, its chance, and where it says what is worth a line in a log. */
+export interface Surroundings {
+  readonly clock: ClientClock
+  readonly random: ClientRandom
+  readonly notice: (notice: string) => void
+}
+
+export interface TryOptions extends CallOptions {
+  /** How many tries of the same request came before. */
+  readonly tries?: number
+}
+
+/** How long a request that nobody is in line for is tried before its caller is told that nobody answers. */
+export const FIRST_CONTACT_MS = 5_000
+
+const TRY_FIRST_MS = 2_000
+const TRY_LAST_MS = 10_000
+
+/** The way to Baton: one try at a time, or as many as patience allows. Knows since when nobody has answered. */
+export class Contact {
+  readonly #transport: Transport
+  readonly #surroundings: Surroundings
+  #lastMs: number
+  #lost = false
+
+  constructor(transport: Transport, surroundings: Surroundings) {
+    this.#transport = transport
+    this.#surroundings = surroundings
+    this.#lastMs = surroundings.clock.monoMs()
+  }
+
+  /** When Baton last gave a sign of life, by the monotonic clock. */
+  get lastMs(): number {
+    return this.#lastMs
+  }
+
+  /** One try. Throws `UnavailableError` where nobody answered, and the signal's reason where it was given up. */
+  async try<Type extends RequestType>(request: InputOf<Type>, options: TryOptions = {}): Promise<ReplyOf<Type>> {
+    const { signal, tries = 0, timeoutMs = Infinity } = options
+    signal?.throwIfAborted()
+    // A blackholed server must be left for another while the asker still has time, a slow one must get to answer.
+    const limitMs = Math.min(timeoutMs, TRY_LAST_MS, TRY_FIRST_MS * 2 ** Math.min(tries, 10))
+    try {
+      const reply = await abortable(this.#transport.call<Type>(request, { signal, timeoutMs: limitMs }), signal)
+      if (reply.status === 'refused' && isAway(reply.code)) throw new UnavailableError(reply.message)
+      this.heard()
+      return reply
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (error instanceof UnavailableError) this.#unheard(error)
+      throw error
+    }
+  }
+
+  /** Tries until there is an answer, or for so long. */
+  async insist<Type extends RequestType>(
+    request: InputOf<Type>,
+    { patienceMs, signal, timeoutMs = Infinity }: CallOptions & { readonly patienceMs: number },
+  ): Promise<ReplyOf<Type>> {
+    const { clock, random } = this.#surroundings
+    const backoff = new Backoff(random)
+    const startMs = clock.monoMs()
+    for (;;) {
+      const leftMs = startMs + patienceMs - clock.monoMs()
+      try {
+        return await this.try<Type>(request, {
+          signal,
+          tries: backoff.tries,
+          timeoutMs: Math.min(timeoutMs, Math.max(1, leftMs)),
+        })
+      } catch (error) {
+        if (!(error instanceof UnavailableError)) throw error
+        const delayMs = backoff.nextMs()
+        if (clock.monoMs() + delayMs >= startMs + patienceMs) throw error
+        await pause(clock, delayMs, signal)
+      }
+    }
+  }
+
+  /** For requests that nobody is in line for: some seconds of trying, and refusals are thrown. */
+  async demand<Type extends RequestType>(
+    request: InputOf<Type>,
+  ): Promise<Exclude<ReplyOf<Type>, { status: 'refused' }>> {
+    const reply = await this.insist<Type>(request, { patienceMs: FIRST_CONTACT_MS })
+    if (reply.status === 'refused') throw refusedError(reply)
+    return reply as Exclude<ReplyOf<Type>, { status: 'refused' }>
+  }
+
+  /** Baton gave a sign of life, here or on a stream. */
+  heard(): void {
+    this.#lastMs = this.#surroundings.clock.monoMs()
+    if (this.#lost) this.#surroundings.notice('Baton answers again')
+    this.#lost = false
+  }
+
+  #unheard(error: UnavailableError): void {
+    if (!this.#lost) this.#surroundings.notice(`${error.message}; trying again`)
+    this.#lost = true
+  }
+}
+
+/** The server is there, but cannot say: as good as no answer. */
+function isAway(code: keyof typeof errors): boolean {
+  return errors[code]?.status >= 500
+}

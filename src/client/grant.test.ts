@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest'
+import { newClientWorld, outcomeOf } from '../../test/sdk/client-world.ts'
+import { settled } from '../testing/index.ts'
+import { GrantLostError, SkippedError } from './errors.ts'
+
+const lock = ['lock', 'l'] as const
+
+test('leaving without an outcome is a failure', async () => {
+  const { baton } = newClientWorld().client({ node: 'a' })
+  {
+    await using _grant = await baton.acquire(...lock)
+  }
+  expect((await baton.status('l')).recent).toMatchObject([
+    { outcome: { outcome: 'failure', error: 'left without an outcome' } },
+  ])
+})
+
+test('the first outcome counts; more of them change nothing', async () => {
+  const { baton, wire } = newClientWorld().client({ node: 'a' })
+  {
+    await using grant = await baton.acquire('pull', 'p')
+    await grant.succeed({ bytes: 1 })
+    await grant.fail('too late')
+  }
+  expect(wire.of('release')).toHaveLength(1)
+  expect((await baton.status('p')).kept).toMatchObject([{ result: { bytes: 1 } }])
+})
+
+test('a grant can be given back: the next in line is not told of a failure', async () => {
+  const world = newClientWorld()
+  const [a, b] = [world.client({ node: 'a' }), world.client({ node: 'b' })]
+  const grant = await a.baton.acquire(...lock)
+  const waiting = b.baton.acquire(...lock)
+  await settled()
+  await grant.cancel()
+  expect(await waiting).toMatchObject({ attempt: 1, previous: { node: 'a', outcome: 'cancelled' } })
+})
+
+test('what has been done already: tryAcquire returns the skip, acquire throws it', async () => {
+  const { baton } = newClientWorld().client({ node: 'a' })
+  await baton.run('pull', 'p', () => 'there')
+  expect(await baton.tryAcquire('pull', 'p')).toMatchObject({ status: 'skipped', result: 'there', by: 'a' })
+  const error = await outcomeOf(baton.acquire('pull', 'p'))
+  expect(error).toBeInstanceOf(SkippedError)
+  expect(error).toMatchObject({ code: 'skipped', result: 'there', by: 'a' })
+})
+
+test('a holder whose grant an operator revokes is told by its signal', async () => {
+  const world = newClientWorld()
+  const [a, operator] = [world.client({ node: 'a' }), world.client({ node: 'o' })]
+  const grant = await a.baton.acquire(...lock)
+  await world.clock.advance(1_500)
+  expect(a.wire.openStreams).toBe(1)
+  expect(await operator.baton.revoke(...lock)).toEqual({ node: 'a', fence: 1 })
+  await settled()
+  expect(grant.signal.reason).toBeInstanceOf(GrantLostError)
+  expect(grant.signal.reason.message).toMatch(/revoked by an operator/)
+  expect(await outcomeOf(grant.succeed())).toBeInstanceOf(GrantLostError)
+})
+
+test('a grant that was revoked while nobody listened shows when the stream is back', async () => {
+  const world = newClientWorld()
+  const [a, operator] = [world.client({ node: 'a' }), world.client({ node: 'o' })]
+  const [grant, other] = [await a.baton.acquire(...lock), await a.baton.acquire('lock', 'other')]
+  await world.clock.advance(1_500)
+  a.wire.cutStreams()
+  await operator.baton.revoke(...lock)
+  await world.clock.advance(1_000)
+  expect(grant.signal.reason).toBeInstanceOf(GrantLostError)
+  expect(other.signal.aborted).toBe(false)
+})
+
+test('a grant that comes while a stream is being opened is not taken for lost', async () => {
+  const world = newClientWorld()
+  const [a, b] = [world.client({ node: 'a' }), world.client({ node: 'b' })]
+  const held = await a.baton.acquire(...lock)
+  const waiting = b.baton.acquire(...lock)
+  const grants = await Promise.all(Array.from({ length: 20 }, (_, i) => b.baton.acquire('lock', `other-${i}`)))
+  await world.clock.advance(100)
+  for (const grant of grants) expect(grant.signal.aborted).toBe(false)
+  await held.succeed()
+  await waiting
+})
+
+test('a release that is refused because the grant is gone is a lost grant', async () => {
+  const world = newClientWorld()
+  const [a, operator] = [world.client({ node: 'a' }), world.client({ node: 'o' })]
+  const grant = await a.baton.acquire(...lock)
+  await operator.baton.revoke(...lock)
+  expect(await outcomeOf(grant.succeed())).toBeInstanceOf(GrantLostError)
+})
+
+test('a lost grant can be left without an outcome in peace', async () => {
+  const world = newClientWorld()
+  const [a, operator] = [world.client({ node: 'a' }), world.client({ node: 'o' })]
+  await using _grant = await a.baton.acquire(...lock)
+  await operator.baton.revoke(...lock)
+})
+
+test('a result that is no JSON is refused before it is told, and the grant lives on', async () => {
+  const { baton } = newClientWorld().client({ node: 'a' })
+  const grant = await baton.acquire(...lock)
+  expect(await outcomeOf(grant.succeed((() => {}) as never))).toBeInstanceOf(TypeError)
+  await grant.succeed()
+})

@@ -1,0 +1,177 @@
+import type { Granted, Json, PreviousAttempt, ReportedOutcome, Standing, WaiterView } from '../core/index.ts'
+import type { Grant } from './api.ts'
+import { type BatonError, GrantLostError, refusedError } from './errors.ts'
+import { checkedResult, errorText, isPermanent } from './outcome.ts'
+import { ProgressReport } from './progress-report.ts'
+import type { Session } from './session.ts'
+import type { OwnEvent, Standpoint, StreamListener } from './session-stream.ts'
+import { takeBack } from './take-back.ts'
+import type { Closable, Wiring } from './wiring.ts'
+
+export interface HeldPlace {
+  readonly standpoint: Standpoint
+  readonly hold: string
+  readonly session: Session
+  readonly reply: Granted
+  /** It stood in line before: the stream is open already. */
+  readonly waited: boolean
+}
+
+/** The stream tells of a grant that an operator revokes. Work that is done sooner than this does without one. */
+const STREAM_AFTER_MS = 1_000
+const LOST_CODES = new Set(['unknown-grant', 'not-holder', 'stale-fence', 'session-lost'])
+
+/** A grant, from its acknowledged claim to its acknowledged outcome or its loss. */
+export class HeldGrant implements Grant, StreamListener, Closable {
+  readonly status = 'granted'
+  readonly standpoint: Standpoint
+  readonly operation: string
+  readonly resource: string
+  readonly node: string
+  readonly owner: string
+  readonly fence: number
+  readonly attempt: number
+  readonly previous: PreviousAttempt | undefined
+  readonly signal: AbortSignal
+  readonly #wiring: Wiring
+  readonly #session: Session
+  readonly #hold: string
+  readonly #end = new AbortController()
+  readonly #progress: ProgressReport
+  readonly #knownSince: number
+  readonly #undo: (() => void)[]
+  #reported: Promise<void> | undefined
+
+  constructor(wiring: Wiring, { standpoint, hold, session, reply, waited }: HeldPlace) {
+    this.standpoint = standpoint
+    this.operation = standpoint.operation
+    this.resource = standpoint.resource
+    this.owner = standpoint.owner
+    this.node = wiring.node
+    this.fence = reply.fence
+    this.attempt = reply.attempt
+    this.previous = reply.previous
+    this.signal = this.#end.signal
+    this.#wiring = wiring
+    this.#session = session
+    this.#hold = hold
+    this.#knownSince = wiring.stream.openings
+    this.#progress = new ProgressReport(wiring.clock, (progress) => this.#sendProgress(progress))
+    wiring.open.add(this)
+    const need = () => this.#undo.push(wiring.stream.need(session))
+    this.#undo = [
+      wiring.clock.stayAwake(),
+      session.use(),
+      wiring.stream.register(this),
+      waited ? wiring.stream.need(session) : wiring.clock.after(STREAM_AFTER_MS, need),
+    ]
+    this.#undo.push(session.onLost((error) => this.#lose(error.message, error)))
+  }
+
+  async waiters(): Promise<readonly WaiterView[]> {
+    const { namespace, resource } = this.standpoint
+    return (await this.#wiring.contact.demand<'get-resource'>({ type: 'get-resource', namespace, resource })).resource
+      .waiters
+  }
+
+  progress(progress: Json): void {
+    if (!this.#reported && !this.signal.aborted) this.#progress.say(progress)
+  }
+
+  async succeed(result?: Json, { effect }: { readonly effect?: 'none' } = {}): Promise<void> {
+    await this.#report({ outcome: 'success', result: checkedResult(result), effect })
+  }
+
+  async fail(error: unknown, { permanent = isPermanent(error) }: { readonly permanent?: boolean } = {}): Promise<void> {
+    await this.#report({ outcome: 'failure', error: errorText(error), permanent })
+  }
+
+  async cancel(): Promise<void> {
+    await this.#report({ outcome: 'cancelled' })
+  }
+
+  /** Leaving without an outcome is a failure. Never throws: a loss shows in the signal, and others learn by expiry. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#report({ outcome: 'failure', error: 'left without an outcome' }).catch(() => {})
+  }
+
+  /** The client closes: the work has to stop, and what it was is a failure. */
+  async close(): Promise<void> {
+    if (this.#reported) return this.#reported.catch(() => {})
+    const report = this.#report({ outcome: 'failure', error: 'the client was closed' })
+    this.#end.abort(this.#lostError('the client was closed'))
+    await report.catch(() => {})
+  }
+
+  onEvent(event: OwnEvent): void {
+    // While it reports, its own end is what it hears of.
+    if (event.type !== 'ended' || event.fence !== this.fence || this.#reported) return
+    this.#lose(event.outcome === 'success' ? 'another hold has ended it' : endText(event))
+  }
+
+  onState(standing: Standing | undefined, opening: number): void {
+    // A state that is older than the grant cannot show it.
+    if (opening <= this.#knownSince || this.#reported) return
+    if (standing?.status !== 'granted' || standing.fence !== this.fence) this.#lose('the grant has ended')
+  }
+
+  onSilence(): void {}
+
+  #report(outcome: ReportedOutcome): Promise<void> {
+    this.#reported ??= this.#sendOutcome(outcome)
+    return this.#reported
+  }
+
+  /** Renewals go on until the outcome is acknowledged: they are the session's, and do not bring an ended grant back. */
+  async #sendOutcome(outcome: ReportedOutcome): Promise<void> {
+    const { contact } = this.#wiring
+    this.signal.throwIfAborted()
+    this.#progress.stop()
+    const lost = new AbortController()
+    const unlink = this.#session.onLost((error) => lost.abort(error))
+    try {
+      const request = { type: 'release', ...this.standpoint, hold: this.#hold, fence: this.fence, ...outcome } as const
+      const reply = await contact.insist<'release'>(request, { patienceMs: Infinity, signal: lost.signal })
+      if (reply.status === 'refused') throw this.#refused(refusedError(reply))
+    } catch (error) {
+      if (!lost.signal.aborted) throw error
+      throw this.#lostError('its outcome was not acknowledged in time, so others may not know of it', error)
+    } finally {
+      unlink()
+      this.#close()
+    }
+  }
+
+  #refused(error: BatonError): BatonError {
+    if (LOST_CODES.has(error.code)) return this.#lostError(error.message, error)
+    takeBack(this.#wiring, { standpoint: this.standpoint, hold: this.#hold, session: this.#session })
+    return error
+  }
+
+  #lose(why: string, cause?: unknown): void {
+    if (this.signal.aborted) return
+    this.#end.abort(this.#lostError(why, cause))
+    if (!this.#reported) this.#close()
+  }
+
+  #lostError(why: string, cause?: unknown): GrantLostError {
+    return new GrantLostError(`lost the grant of ${this.operation} ${this.resource}: ${why}`, { cause })
+  }
+
+  #close(): void {
+    this.#wiring.open.delete(this)
+    this.#progress.stop()
+    for (const act of this.#undo.splice(0)) act()
+  }
+
+  async #sendProgress(progress: Json): Promise<void> {
+    const { fence } = this
+    const reply = await this.#wiring.contact.try<'progress'>({ type: 'progress', ...this.standpoint, fence, progress })
+    if (reply.status === 'refused' && LOST_CODES.has(reply.code) && !this.#reported) this.#lose(reply.message)
+  }
+}
+
+function endText(event: Extract<OwnEvent, { type: 'ended' }>): string {
+  if (event.outcome === 'cancelled' || event.outcome === 'success') return `it was ${event.outcome}`
+  return event.error
+}

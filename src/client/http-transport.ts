@@ -1,0 +1,234 @@
+import { Agent, type Dispatcher, request as httpRequest } from 'undici'
+import {
+  type ErrorBody,
+  errors,
+  eventsRoute,
+  type ReplyOf,
+  type RequestType,
+  routes,
+  SESSION_HEADER,
+} from '../protocol/index.ts'
+import type { ConnectOptions } from './api.ts'
+import type { ClientClock } from './clock.ts'
+import { UnavailableError } from './errors.ts'
+import { readEvents } from './event-stream.ts'
+import type { CallOptions, InputOf, StreamHandlers, StreamScope, Transport } from './transport.ts'
+
+export interface HttpTransportOptions {
+  readonly urls: readonly string[]
+  readonly token?: string
+  readonly tls?: ConnectOptions['tls']
+  readonly clock: ClientClock
+  readonly notice: (notice: string) => void
+}
+
+const CALL_MS = 10_000
+/** Heartbeats come every 15 s: a stream that is silent for longer than this is dead, whatever TCP thinks. */
+const SILENCE_MS = 45_000
+/** More calls than this at a time wait for one another, so that a crowd of waiters does not become one of sockets. */
+const CONNECTIONS = 64
+
+export function httpTransport(options: HttpTransportOptions): Transport {
+  return new HttpTransport(options)
+}
+
+/** HTTP and SSE, to one of several servers at a time: the one that answered last. */
+class HttpTransport implements Transport {
+  readonly #clock: ClientClock
+  readonly #notice: (notice: string) => void
+  readonly #bases: readonly URL[]
+  readonly #headers: Record<string, string>
+  readonly #calls: Agent
+  readonly #streams: Agent
+  /** Streams by the server that they come from. */
+  readonly #open = new Map<{ end(reason: string): void }, URL>()
+  #present = 0
+  #closed = false
+
+  constructor({ urls, token, tls, clock, notice }: HttpTransportOptions) {
+    this.#bases = urls.map(baseOf)
+    if (this.#bases.length === 0) throw new TypeError('no server is named; give a URL like http://127.0.0.1:8086')
+    this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    this.#clock = clock
+    this.#notice = notice
+    // Time limits are set for each call, by the client's clock.
+    const common = { headersTimeout: 0, bodyTimeout: 0, connect: { ...tls, timeout: CALL_MS } }
+    this.#calls = new Agent({ ...common, connections: CONNECTIONS, keepAliveTimeout: 30_000 })
+    // Apart from the calls: a stream never gives its connection back.
+    this.#streams = new Agent(common)
+  }
+
+  async call<Type extends RequestType>(request: InputOf<Type>, options: CallOptions = {}): Promise<ReplyOf<Type>> {
+    const base = this.#base()
+    const { type, ...rest } = request
+    const { method, path } = routes[type as RequestType]
+    const { signal, done } = limited(this.#clock, options)
+    try {
+      const response = await httpRequest(urlOf(base, path, method === 'GET' ? rest : {}), {
+        method,
+        dispatcher: this.#calls,
+        signal,
+        headers: method === 'GET' ? this.#headers : { ...this.#headers, 'content-type': 'application/json' },
+        body: method === 'GET' ? undefined : JSON.stringify(rest),
+      })
+      return (await answerOf(response)) as ReplyOf<Type>
+    } catch (error) {
+      if (options.signal?.aborted) throw options.signal.reason
+      throw this.#failed(base, error)
+    } finally {
+      done()
+    }
+  }
+
+  listen(scope: StreamScope, handlers: StreamHandlers, { lastId }: { lastId?: string } = {}): { close(): void } {
+    const base = this.#base()
+    const abort = new AbortController()
+    let isOver = false
+    const stream = {
+      end: (reason: string, refusal?: ErrorBody) => {
+        if (isOver) return
+        close()
+        handlers.onEnd(reason, refusal)
+      },
+    }
+    const close = () => {
+      isOver = true
+      this.#open.delete(stream)
+      abort.abort()
+    }
+    this.#open.set(stream, base)
+    this.#read(base, {
+      scope,
+      lastId,
+      signal: abort.signal,
+      onEvent: (event, id) => isOver || handlers.onEvent(event, id),
+    })
+      .then((refusal) => stream.end(refusal ? refusal.message : 'the server closed it', refusal))
+      .catch((error) => stream.end(isOver ? '' : this.#failed(base, error).message))
+    return { close }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const stream of [...this.#open.keys()]) stream.end('the client was closed')
+    await Promise.allSettled([this.#calls.destroy(), this.#streams.destroy()])
+  }
+
+  /** Resolves when the server ends the stream, with its refusal if it was one. */
+  async #read(
+    base: URL,
+    {
+      scope,
+      lastId,
+      signal,
+      onEvent,
+    }: { scope: StreamScope; lastId?: string; signal: AbortSignal } & Pick<StreamHandlers, 'onEvent'>,
+  ): Promise<ErrorBody | undefined> {
+    const headers = {
+      ...this.#headers,
+      accept: 'text/event-stream',
+      ...(scope.of === 'session' && { [SESSION_HEADER]: scope.session }),
+      ...(lastId !== undefined && { 'last-event-id': lastId }),
+    }
+    const { of: _, session: __, ...query } = { session: undefined, ...scope }
+    const silence = limited(this.#clock, { signal, timeoutMs: CALL_MS })
+    try {
+      const response = await httpRequest(urlOf(base, eventsRoute.path, query), {
+        method: 'GET',
+        dispatcher: this.#streams,
+        signal: silence.signal,
+        headers,
+      })
+      if (response.statusCode !== 200) return (await answerOf(response)) as ErrorBody
+      silence.restart(SILENCE_MS)
+      await readEvents(response.body, { onEvent, onChunk: () => silence.restart(SILENCE_MS) })
+      return undefined
+    } finally {
+      silence.done()
+    }
+  }
+
+  #base(): URL {
+    if (this.#closed) throw new UnavailableError('the client was closed')
+    return this.#bases[this.#present]!
+  }
+
+  /** Moves on to the next server, with everything that hung off this one. */
+  #failed(base: URL, error: unknown): UnavailableError {
+    const why = error instanceof UnavailableError ? error.message : causeOf(error)
+    if (this.#bases.length > 1 && this.#bases[this.#present] === base && !this.#closed) {
+      this.#present = (this.#present + 1) % this.#bases.length
+      this.#notice(`leaving ${base.origin} (${why}) for ${this.#bases[this.#present]!.origin}`)
+      // One that answers, if only that it cannot, still carries events.
+      const streams = error instanceof UselessAnswer ? [] : [...this.#open]
+      for (const [stream, of] of streams) if (of === base) stream.end('moved to another server')
+    }
+    return new UnavailableError(`no answer from ${base.origin}: ${why}`, { cause: error })
+  }
+}
+
+/** Somebody answered, but not with what was asked for. */
+class UselessAnswer extends UnavailableError {}
+
+/** What Baton answers. Anything else, or an answer that it cannot give now, is none. */
+async function answerOf({ statusCode, body }: Dispatcher.ResponseData): Promise<unknown> {
+  const text = await body.text()
+  let answer: unknown
+  try {
+    answer = JSON.parse(text)
+  } catch {
+    // A proxy's page, or another server altogether.
+  }
+  if (typeof answer !== 'object' || answer === null || !('status' in answer)) {
+    throw new UselessAnswer(`it answered ${statusCode}, and not as Baton does`)
+  }
+  if (answer.status !== 'refused') return answer
+  const { code, message } = answer as ErrorBody
+  if (!Object.hasOwn(errors, code) || errors[code].status >= 500) throw new UselessAnswer(message)
+  return answer
+}
+
+function baseOf(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+    throw new TypeError(`'${text}' is not the URL of a server; write it like http://127.0.0.1:8086`)
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new TypeError(`the URL of ${url.origin} holds credentials; give a token instead`)
+  }
+  return url
+}
+
+function urlOf(base: URL, path: string, query: object): URL {
+  const url = new URL(base.pathname.replace(/\/$/, '') + path, base)
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
+  return url
+}
+
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' && !error.message.includes(code) ? `${code}: ${error.message}` : error.message
+}
+
+/** A signal that also aborts when the time is up. */
+function limited(clock: ClientClock, { signal, timeoutMs = CALL_MS }: CallOptions) {
+  const controller = new AbortController()
+  const abort = () => controller.abort(signal?.reason)
+  const expire = (afterMs: number) =>
+    clock.after(afterMs, () => controller.abort(new UnavailableError(`nothing came for ${Math.round(afterMs)} ms`)))
+  let cancel = expire(timeoutMs)
+  if (signal?.aborted) abort()
+  signal?.addEventListener('abort', abort, { once: true })
+  return {
+    signal: controller.signal,
+    restart(afterMs: number) {
+      cancel()
+      cancel = expire(afterMs)
+    },
+    done() {
+      cancel()
+      signal?.removeEventListener('abort', abort)
+    },
+  }
+}

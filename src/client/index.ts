@@ -1,0 +1,35 @@
+export type {
+  Json,
+  NamespacePolicy,
+  OperationPolicy,
+  Policy,
+  PreviousAttempt,
+  ResourceView,
+  WaiterView,
+} from '../core/index.ts'
+export type { ErrorCode, WireEvent } from '../protocol/index.ts'
+export type {
+  AskOptions,
+  Baton,
+  ConnectOptions,
+  Done,
+  Grant,
+  Performed,
+  References,
+  Returned,
+  RunContext,
+  RunOptions,
+  Skipped,
+  WhenUnavailable,
+} from './api.ts'
+export { connect } from './connect.ts'
+export {
+  BatonError,
+  FailedForGoodError,
+  GrantLostError,
+  PermanentError,
+  RefusedError,
+  SkippedError,
+  UnavailableError,
+} from './errors.ts'
+export { open } from './open.ts'

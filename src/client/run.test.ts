@@ -1,0 +1,243 @@
+import { expect, expectTypeOf, test } from 'vitest'
+import { newClientWorld, outcomeOf, work } from '../../test/sdk/client-world.ts'
+import { settled } from '../testing/index.ts'
+import type { Done } from './api.ts'
+import { FailedForGoodError, PermanentError, RefusedError } from './errors.ts'
+
+const digest = 'sha256:a'
+
+test('ten that run the same work at once in one process: one performs, nine skip with its result', async () => {
+  const { baton } = newClientWorld().client({ node: 'a' })
+  let runs = 0
+  const job = work<{ bytes: number }>()
+  const all = Array.from({ length: 10 }, () =>
+    baton.run('pull', digest, () => {
+      runs++
+      return job.done
+    }),
+  )
+  await settled()
+  job.finish({ bytes: 7 })
+  const done = await Promise.all(all)
+  expect(runs).toBe(1)
+  expect(done.filter(({ status }) => status === 'performed')).toHaveLength(1)
+  expect(done.filter(({ status }) => status === 'skipped')).toHaveLength(9)
+  for (const each of done) expect(each).toMatchObject({ result: { bytes: 7 }, by: 'a', fence: 1 })
+})
+
+test('clients of two nodes do the work once, and the one that waits is told within the same moment', async () => {
+  const world = newClientWorld()
+  const [a, b] = [world.client({ node: 'a' }), world.client({ node: 'b' })]
+  const job = work<string>()
+  const first = a.baton.run('pull', digest, () => job.done)
+  await settled()
+  const second = b.baton.run('pull', digest, () => 'not me')
+  await settled()
+  const asked = b.wire.of('acquire').length
+  job.finish('ok')
+  expect(await first).toMatchObject({ status: 'performed', by: 'a', result: 'ok' })
+  expect(await second).toMatchObject({ status: 'skipped', by: 'a', result: 'ok' })
+  expect(b.wire.of('acquire')).toHaveLength(asked)
+})
+
+test('a failure passes the work to the next in line, who learns how it went', async () => {
+  const world = newClientWorld()
+  const [a, b] = [world.client({ node: 'a' }), world.client({ node: 'b' })]
+  const job = work()
+  const failing = outcomeOf(a.baton.run('pull', digest, () => job.done))
+  await settled()
+  const next = b.baton.run('pull', digest, ({ attempt, previous, fence }) => ({
+    attempt,
+    previous: { node: previous?.node ?? '', error: previous?.error ?? '' },
+    fence,
+  }))
+  await settled()
+  const error = new Error('registry is down')
+  job.fail(error)
+  expect(await failing).toBe(error)
+  expect(await next).toMatchObject({
+    status: 'performed',
+    result: { attempt: 2, fence: 2, previous: { node: 'a', error: 'registry is down' } },
+  })
+})
+
+test.each([
+  ['a PermanentError', new PermanentError('no such digest')],
+  ['anything with permanent: true', Object.assign(new Error('no such digest'), { permanent: true })],
+])('%s ends the queue: those who wait are told, and nobody tries again', async (_, error) => {
+  const world = newClientWorld()
+  const [a, b] = [world.client({ node: 'a' }), world.client({ node: 'b' })]
+  const job = work()
+  const failing = outcomeOf(a.baton.run('pull', digest, () => job.done))
+  await settled()
+  const waiting = outcomeOf(b.baton.run('pull', digest, () => expect.unreachable()))
+  await settled()
+  job.fail(error)
+  expect(await failing).toBe(error)
+  const told = await waiting
+  expect(told).toBeInstanceOf(FailedForGoodError)
+  expect(told).toMatchObject({ by: 'a', permanent: true, message: 'a failed for good: no such digest' })
+})
+
+test('an error text that is too long is cut, not refused', async () => {
+  const world = newClientWorld()
+  const { baton, wire } = world.client({ node: 'a' })
+  const error = new Error('x'.repeat(10_000))
+  expect(await outcomeOf(baton.run('lock', 'l', () => Promise.reject(error)))).toBe(error)
+  expect(wire.of('release')[0]).toMatchObject({ outcome: 'failure', error: 'x'.repeat(4_096) })
+  expect((await baton.status('l')).grants).toEqual([])
+})
+
+test.each([
+  ['not JSON', () => 1n as never, /not JSON/],
+  ['larger than 16 KiB', () => 'x'.repeat(17_000), /at most 16384/],
+])('a result that is %s is a failure with a clear TypeError', async (_, callback, message) => {
+  const { baton, wire } = newClientWorld().client({ node: 'a' })
+  const error = await outcomeOf(baton.run('pull', digest, callback))
+  expect(error).toBeInstanceOf(TypeError)
+  expect((error as Error).message).toMatch(message)
+  expect(wire.of('release')).toMatchObject([{ outcome: 'failure' }])
+})
+
+test('work that is there already is not asked for: the node is referenced and skips', async () => {
+  const { baton } = newClientWorld().client({ node: 'a' })
+  const done = await baton.run('pull', digest, () => expect.unreachable(), { verify: () => true })
+  expect(done).toMatchObject({ status: 'skipped', by: undefined, fence: 0 })
+  expect(await baton.references.list(digest)).toEqual(['a'])
+})
+
+test('a skip that proves untrue is disbelieved: the work is done again', async () => {
+  const world = newClientWorld()
+  const [a, b] = [world.client({ node: 'a' }), world.client({ node: 'b' })]
+  await a.baton.run('pull', digest, () => 'first')
+  const there = new Set<string>()
+  const done = await b.baton.run(
+    'pull',
+    digest,
+    () => {
+      there.add('b')
+      return 'second'
+    },
+    { verify: () => there.has('b') },
+  )
+  expect(done).toMatchObject({ status: 'performed', result: 'second', fence: 2 })
+  expect(b.wire.of('acquire')).toMatchObject([{ disbelieve: undefined }, { disbelieve: 1 }])
+  const [first, second] = b.wire.of('acquire')
+  expect(first.hold).not.toBe(second.hold)
+})
+
+test('two that disbelieve the same success: one does it again, the other skips on the new one', async () => {
+  const world = newClientWorld()
+  const { baton } = world.client({ node: 'a' })
+  await baton.run('pull', digest, () => 'first')
+  let there = false
+  let runs = 0
+  const job = work()
+  const again = () =>
+    baton.run(
+      'pull',
+      digest,
+      async () => {
+        runs++
+        await job.done
+        there = true
+      },
+      { verify: () => there },
+    )
+  const both = [again(), again()]
+  await settled()
+  job.finish()
+  expect((await Promise.all(both)).map(({ status }) => status).sort()).toEqual(['performed', 'skipped'])
+  expect(runs).toBe(1)
+})
+
+test('work that turns out to be there after the grant is reported as a success without running', async () => {
+  const { baton, wire } = newClientWorld().client({ node: 'a' })
+  let checks = 0
+  const done = await baton.run('pull', digest, () => expect.unreachable(), { verify: () => ++checks > 1 })
+  expect(done).toMatchObject({ status: 'skipped', fence: 1, by: undefined })
+  expect(wire.of('release')).toMatchObject([{ outcome: 'success', fence: 1 }])
+  expect(await baton.references.list(digest)).toEqual(['a'])
+})
+
+test('a verify that throws after the grant is a failure, and reaches the caller as it is', async () => {
+  const { baton, wire } = newClientWorld().client({ node: 'a' })
+  let checks = 0
+  const error = new Error('disk is gone')
+  const verify = () => {
+    if (++checks > 1) throw error
+    return false
+  }
+  expect(await outcomeOf(baton.run('pull', digest, () => expect.unreachable(), { verify }))).toBe(error)
+  expect(wire.of('release')).toMatchObject([{ outcome: 'failure', error: 'disk is gone' }])
+})
+
+test('force does it again, whatever is kept and whatever verify says', async () => {
+  const { baton } = newClientWorld().client({ node: 'a' })
+  await baton.run('pull', digest, () => 1)
+  const done = await baton.run('pull', digest, () => 2, { force: true, verify: () => true })
+  expect(done).toMatchObject({ status: 'performed', result: 2, fence: 2 })
+})
+
+test('noEffect says that nothing was to be done: the success changes nothing', async () => {
+  const { baton } = newClientWorld().client({ node: 'a' })
+  const done = await baton.run('pull', digest, ({ noEffect }) => noEffect())
+  expect(done.status).toBe('performed')
+  const { kept, references } = await baton.status(digest)
+  expect({ kept, references }).toEqual({ kept: [], references: [] })
+})
+
+test('a delete drops the own reference of the node first, unless it is told not to', async () => {
+  const world = newClientWorld()
+  const [a, b] = [world.client({ node: 'a' }), world.client({ node: 'b' })]
+  await a.baton.run('pull', digest, () => undefined)
+  await b.baton.run('pull', digest, () => undefined)
+  const refused = await outcomeOf(a.baton.run('delete', digest, () => undefined))
+  expect(refused).toBeInstanceOf(RefusedError)
+  expect(refused).toMatchObject({ code: 'in-use' })
+  expect(await a.baton.references.list(digest)).toEqual(['b'])
+  expect(await outcomeOf(b.baton.run('delete', digest, () => undefined, { dropReference: false }))).toMatchObject({
+    code: 'in-use',
+  })
+  expect((await b.baton.run('delete', digest, () => undefined)).status).toBe('performed')
+})
+
+test('the holder of a delete sees who waits in all queues of the resource', async () => {
+  const world = newClientWorld()
+  const [a, b] = [world.client({ node: 'a' }), world.client({ node: 'b' })]
+  const job = work()
+  const started = work()
+  const seen = a.baton.run('delete', digest, async ({ waiters }) => {
+    started.finish()
+    await job.done
+    return (await waiters()).map(({ node, operation }) => ({ node, operation }))
+  })
+  await started.done
+  const waiting = b.baton.run('delete', digest, () => undefined)
+  await settled()
+  job.finish()
+  expect(await seen).toMatchObject({ result: [{ node: 'b', operation: 'delete' }] })
+  expect((await waiting).status).toBe('skipped')
+})
+
+test('progress is told a few times a second at most, and the last word counts', async () => {
+  const { client, clock } = newClientWorld()
+  const { baton, wire } = client({ node: 'a' })
+  const job = work()
+  const running = baton.run('pull', digest, async ({ progress }) => {
+    for (let percent = 0; percent <= 100; percent++) progress({ percent })
+    await job.done
+  })
+  await clock.advance(1_000)
+  expect(wire.of('progress').map(({ progress }) => progress.percent)).toEqual([0, 100])
+  job.finish()
+  await running
+})
+
+test('the result has the type that the callback returns', async () => {
+  const { baton } = newClientWorld().client({ node: 'a' })
+  const done = await baton.run('pull', digest, async () => ({ bytes: 1 }))
+  expectTypeOf(done).toEqualTypeOf<Done<{ bytes: number }>>()
+  if (done.status === 'performed') expectTypeOf(done.result).toEqualTypeOf<{ bytes: number }>()
+  else expectTypeOf(done.result).toEqualTypeOf<{ bytes: number } | undefined>()
+})

@@ -1,0 +1,165 @@
+import type { Standing } from '../core/index.ts'
+import type { WireEvent } from '../protocol/index.ts'
+import { Backoff } from './backoff.ts'
+import type { Contact, Surroundings } from './contact.ts'
+import type { Session } from './session.ts'
+import type { Transport } from './transport.ts'
+
+/** Whom a stream is about: an ask or a grant. */
+export interface Standpoint {
+  readonly namespace: string
+  readonly resource: string
+  readonly operation: string
+  readonly owner: string
+}
+
+/** Events that name an owner. */
+export type OwnEvent = Extract<WireEvent, { owner: string }>
+
+export interface StreamListener {
+  readonly standpoint: Standpoint
+  onEvent(event: OwnEvent): void
+  /** Where it stood when the stream with this number was opened; nothing where it did not stand anywhere. */
+  onState(standing: Standing | undefined, opening: number): void
+  /** The stream cannot be had at present: asking is the only way to know. */
+  onSilence(): void
+}
+
+/** How long a stream that nobody needs stays open, so that asks in quick succession share it. */
+const LINGER_MS = 500
+const REOPEN_MAX_MS = 3_000
+
+/**
+ * The one stream of a client, of the events of its session. It is open while somebody needs it, opened again when it
+ * ends, and every opening tells all listeners where they stand, so that nothing falls in between.
+ */
+export class SessionStream {
+  readonly #transport: Transport
+  readonly #contact: Contact
+  readonly #surroundings: Surroundings
+  readonly #backoff: Backoff
+  readonly #listeners = new Map<string, Set<StreamListener>>()
+  #session: Session | undefined
+  #needs = 0
+  #openings = 0
+  #told = false
+  #close: (() => void) | undefined
+  #cancelReopening: (() => void) | undefined
+  #cancelLingering = () => {}
+
+  constructor(transport: Transport, contact: Contact, surroundings: Surroundings) {
+    this.#transport = transport
+    this.#contact = contact
+    this.#surroundings = surroundings
+    this.#backoff = new Backoff(surroundings.random, REOPEN_MAX_MS)
+  }
+
+  /** How often a stream has been opened: what is known before an opening must show in its state. */
+  get openings(): number {
+    return this.#openings
+  }
+
+  register(listener: StreamListener): () => void {
+    const { owner } = listener.standpoint
+    const listeners = this.#listeners.get(owner) ?? new Set()
+    this.#listeners.set(owner, listeners.add(listener))
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0 && this.#listeners.get(owner) === listeners) this.#listeners.delete(owner)
+    }
+  }
+
+  /** Keeps the stream of this session open until it is let go. */
+  need(session: Session): () => void {
+    this.#needs++
+    this.#cancelLingering()
+    if (session !== this.#session && session.isAlive()) {
+      this.close()
+      this.#session = session
+    }
+    if (!this.#close && !this.#cancelReopening) this.#open()
+    let needed = true
+    return () => {
+      if (!needed) return
+      needed = false
+      if (--this.#needs > 0) return
+      this.#cancelLingering = this.#surroundings.clock.after(LINGER_MS, () => this.close())
+    }
+  }
+
+  close(): void {
+    this.#cancelLingering()
+    this.#cancelReopening?.()
+    this.#cancelReopening = undefined
+    this.#close?.()
+    this.#close = undefined
+    this.#session = undefined
+    this.#backoff.reset()
+  }
+
+  #open(): void {
+    const session = this.#session
+    if (!session?.isAlive()) return
+    const opening = ++this.#openings
+    let open = true
+    this.#told = false
+    const stream = this.#transport.listen(
+      { of: 'session', session: session.id },
+      {
+        onEvent: (event) => {
+          if (open) this.#onEvent(event, opening)
+        },
+        onEnd: (reason) => {
+          if (open) this.#onEnd(reason)
+          open = false
+        },
+      },
+    )
+    this.#close = () => {
+      open = false
+      stream.close()
+    }
+  }
+
+  #onEvent(event: WireEvent, opening: number): void {
+    this.#contact.heard()
+    if (event.type === 'state') this.#onState(event, opening)
+    else if ('owner' in event) {
+      for (const listener of [...(this.#listeners.get(event.owner) ?? [])]) {
+        if (nameOf(event) === nameOf(listener.standpoint)) listener.onEvent(event)
+      }
+    }
+  }
+
+  #onState(state: Extract<WireEvent, { type: 'state' }>, opening: number): void {
+    if (state.of !== 'session') return
+    this.#told = true
+    this.#backoff.reset()
+    if (!state.alive) {
+      this.#session?.lose('the session has ended')
+      return
+    }
+    const standings = new Map(state.places.map((place) => [nameOf(place), place.standing]))
+    for (const listener of this.#all()) listener.onState(standings.get(nameOf(listener.standpoint)), opening)
+  }
+
+  #onEnd(reason: string): void {
+    this.#close = undefined
+    if (this.#needs === 0) return
+    if (this.#backoff.tries === 0) this.#surroundings.notice(`the event stream ended (${reason}); opening it again`)
+    // A stream that did not even tell the state is no stream: meanwhile those who wait must ask.
+    if (!this.#told && this.#backoff.tries > 0) for (const listener of this.#all()) listener.onSilence()
+    this.#cancelReopening = this.#surroundings.clock.after(this.#backoff.nextMs(), () => {
+      this.#cancelReopening = undefined
+      this.#open()
+    })
+  }
+
+  #all(): StreamListener[] {
+    return [...this.#listeners.values()].flatMap((listeners) => [...listeners])
+  }
+}
+
+function nameOf({ namespace, resource, operation, owner }: Standpoint): string {
+  return JSON.stringify([namespace, resource, operation, owner])
+}

@@ -1,0 +1,197 @@
+import { Backoff } from './backoff.ts'
+import type { Contact, Surroundings } from './contact.ts'
+import { GrantLostError, refusedError } from './errors.ts'
+
+/** A moment by both clocks. */
+interface Moment {
+  readonly monoMs: number
+  readonly wallMs: number
+}
+
+interface SessionStart {
+  readonly id: string
+  readonly ttlMs: number
+  /** When the request that opened it was sent. */
+  readonly sentAt: Moment
+}
+
+const MARGIN_MIN_MS = 200
+const MARGIN_MAX_MS = 5_000
+/** After a sleep of the machine timers come late: none is set for longer than this. */
+const CHECK_MS = 1_000
+
+/**
+ * One session, from its opening to its loss. It is renewed while anything hangs off it and lapses otherwise.
+ *
+ * It counts as lost before the server can end it: its ttl is counted from when the last renewal was SENT, less a
+ * margin, and it is lost when EITHER clock has passed that. The monotonic one stands still in a machine that sleeps,
+ * the other one jumps.
+ */
+export class Session {
+  readonly id: string
+  readonly ttlMs: number
+  readonly #contact: Contact
+  readonly #surroundings: Surroundings
+  readonly #onLost = new Set<(error: GrantLostError) => void>()
+  readonly #backoff: Backoff
+  #renewedAt: Moment
+  #retryAtMs = 0
+  #users = 0
+  #renewing = false
+  #lost: GrantLostError | undefined
+  #cancelTimer = () => {}
+
+  constructor(contact: Contact, surroundings: Surroundings, { id, ttlMs, sentAt }: SessionStart) {
+    this.id = id
+    this.ttlMs = ttlMs
+    this.#contact = contact
+    this.#surroundings = surroundings
+    this.#renewedAt = sentAt
+    this.#backoff = new Backoff(surroundings.random, ttlMs / 10)
+  }
+
+  /** Whether it can be relied on now. Reads the clocks: right even where a timer came late. */
+  isAlive(): boolean {
+    if (!this.#lost && this.#leftMs() <= 0) this.lose('the session could not be renewed in time')
+    return this.#lost === undefined
+  }
+
+  /** Something hangs off it: it is renewed until this is let go. */
+  use(): () => void {
+    this.#users++
+    this.#tick()
+    let used = true
+    return () => {
+      if (!used) return
+      used = false
+      if (--this.#users === 0) this.#cancelTimer()
+    }
+  }
+
+  /** Called at once where it is lost already. Returns how to stop. */
+  onLost(listener: (error: GrantLostError) => void): () => void {
+    if (this.#lost) listener(this.#lost)
+    else this.#onLost.add(listener)
+    return () => this.#onLost.delete(listener)
+  }
+
+  lose(why: string): void {
+    if (this.#lost) return
+    this.#lost = new GrantLostError(why)
+    this.#cancelTimer()
+    if (this.#onLost.size > 0) this.#surroundings.notice(`session lost: ${why}`)
+    for (const listener of [...this.#onLost]) listener(this.#lost)
+    this.#onLost.clear()
+  }
+
+  #tick(): void {
+    this.#cancelTimer()
+    if (this.#users === 0 || !this.isAlive()) return
+    const { clock } = this.#surroundings
+    const renewInMs = Math.max(this.#renewedAt.monoMs + this.ttlMs / 3, this.#retryAtMs) - clock.monoMs()
+    if (renewInMs <= 0 && !this.#renewing) {
+      void this.#renew()
+      return
+    }
+    const delayMs = Math.min(this.#renewing ? Infinity : renewInMs, this.#leftMs(), CHECK_MS)
+    this.#cancelTimer = clock.after(Math.max(1, delayMs), () => this.#tick())
+  }
+
+  async #renew(): Promise<void> {
+    const sentAt = this.#now()
+    this.#renewing = true
+    this.#tick()
+    const timeoutMs = Math.max(MARGIN_MIN_MS, this.ttlMs / 4)
+    try {
+      const tries = this.#backoff.tries
+      const reply = await this.#contact.try<'renew-session'>(
+        { type: 'renew-session', session: this.id },
+        { tries, timeoutMs },
+      )
+      if (reply.status === 'alive') this.#renewed(sentAt)
+      else if (reply.code === 'session-lost') this.lose('the session has ended')
+      else {
+        this.#surroundings.notice(`the session could not be renewed: ${reply.message}`)
+        this.#retryLater()
+      }
+    } catch {
+      this.#retryLater()
+    } finally {
+      this.#renewing = false
+      this.#tick()
+    }
+  }
+
+  #renewed(sentAt: Moment): void {
+    this.#renewedAt = sentAt
+    this.#backoff.reset()
+  }
+
+  /** Whatever it was, the next try may do better; if none does, the deadline decides. */
+  #retryLater(): void {
+    this.#retryAtMs = this.#surroundings.clock.monoMs() + this.#backoff.nextMs()
+  }
+
+  #leftMs(): number {
+    const now = this.#now()
+    const passedMs = Math.max(now.monoMs - this.#renewedAt.monoMs, now.wallMs - this.#renewedAt.wallMs)
+    return this.ttlMs - marginMs(this.ttlMs) - passedMs
+  }
+
+  #now(): Moment {
+    return momentOf(this.#surroundings)
+  }
+}
+
+/** The session of a client: opened when one is needed, and again when it was lost. */
+export class Sessions {
+  readonly #contact: Contact
+  readonly #surroundings: Surroundings
+  readonly #node: string
+  readonly #ttlMs: number
+  #current: Session | undefined
+  #opening: Promise<Session> | undefined
+  #nextId: string
+  #tries = 0
+
+  constructor(contact: Contact, surroundings: Surroundings, { node, ttlMs }: { node: string; ttlMs: number }) {
+    this.#contact = contact
+    this.#surroundings = surroundings
+    this.#node = node
+    this.#ttlMs = ttlMs
+    this.#nextId = surroundings.random.id()
+  }
+
+  get current(): Session | undefined {
+    return this.#current?.isAlive() ? this.#current : undefined
+  }
+
+  /** A session that is alive. Makes one try to open one, together with all who ask meanwhile. */
+  async alive(): Promise<Session> {
+    if (this.current) return this.current
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined
+    })
+    return this.#opening
+  }
+
+  async #open(): Promise<Session> {
+    const sentAt = momentOf(this.#surroundings)
+    // The same id until one try is answered: a reply that was lost leaves no second session behind.
+    const request = { type: 'open-session', session: this.#nextId, node: this.#node, ttlMs: this.#ttlMs } as const
+    const reply = await this.#contact.try<'open-session'>(request, { tries: this.#tries++, timeoutMs: this.#ttlMs / 2 })
+    this.#tries = 0
+    if (reply.status === 'refused') throw refusedError(reply)
+    this.#current = new Session(this.#contact, this.#surroundings, { id: this.#nextId, ttlMs: reply.ttlMs, sentAt })
+    this.#nextId = this.#surroundings.random.id()
+    return this.#current
+  }
+}
+
+function momentOf({ clock }: Surroundings): Moment {
+  return { monoMs: clock.monoMs(), wallMs: clock.wallMs() }
+}
+
+function marginMs(ttlMs: number): number {
+  return Math.min(MARGIN_MAX_MS, Math.max(MARGIN_MIN_MS, ttlMs / 10))
+}

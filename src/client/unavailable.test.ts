@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest'
+import { newClientWorld, outcomeOf, work } from '../../test/sdk/client-world.ts'
+import { settled } from '../testing/index.ts'
+import { UnavailableError } from './errors.ts'
+
+const lock = ['lock', 'l'] as const
+
+test('wait: keeps trying for as long as it takes', async () => {
+  const { client, clock } = newClientWorld()
+  const { baton, wire, notices } = client({ node: 'a' })
+  wire.goDown()
+  const running = baton.run(...lock, () => 'done')
+  await clock.advance(600_000)
+  wire.comeBack()
+  await clock.advance(6_000)
+  expect(await running).toMatchObject({ status: 'performed' })
+  expect(notices).toEqual(['nobody is there; trying again', 'Baton answers again'])
+  // The pauses grow to some seconds.
+  expect(wire.of('open-session').length).toBeLessThan(200)
+})
+
+test('wait: no longer than its wait limit', async () => {
+  const { client, clock } = newClientWorld()
+  const { baton, wire } = client({ node: 'a' })
+  wire.goDown()
+  const running = outcomeOf(baton.run(...lock, () => expect.unreachable(), { waitMs: 20_000 }))
+  await clock.advance(20_001)
+  expect(await running).toBeInstanceOf(UnavailableError)
+})
+
+test('fail: an UnavailableError after some seconds of trying', async () => {
+  const { client, clock } = newClientWorld()
+  const { baton, wire } = client({ node: 'a', whenUnavailable: 'fail' })
+  wire.goDown()
+  const running = outcomeOf(baton.run(...lock, () => expect.unreachable()))
+  await clock.advance(5_000)
+  expect(await running).toBeInstanceOf(UnavailableError)
+})
+
+test('fail: a server that swallows everything is as good as none', async () => {
+  const { client, clock } = newClientWorld()
+  const { baton, wire } = client({ node: 'a', whenUnavailable: 'fail' })
+  wire.fate = () => 'lose-request'
+  const running = outcomeOf(baton.run(...lock, () => expect.unreachable()))
+  await clock.advance(7_000)
+  expect(await running).toBeInstanceOf(UnavailableError)
+})
+
+test('fail: one that stands in line bears a silence of 30 s, not of more', async () => {
+  const { client, clock } = newClientWorld()
+  const [a, b] = [client({ node: 'a' }), client({ node: 'b', ttlMs: 10_000, whenUnavailable: 'fail' })]
+  await a.baton.acquire(...lock)
+  const waiting = outcomeOf(b.baton.acquire(...lock))
+  await settled()
+  b.wire.goDown()
+  await clock.advance(25_000)
+  b.wire.comeBack()
+  await clock.advance(10_000)
+  expect((await a.baton.status('l')).waiters).toMatchObject([{ node: 'b' }])
+  b.wire.goDown()
+  await clock.advance(31_000)
+  expect(await waiting).toBeInstanceOf(UnavailableError)
+})
+
+test('run: the callback runs without a grant, and its fence says so', async () => {
+  const { client, clock } = newClientWorld()
+  const { baton, wire, notices } = client({ node: 'a', whenUnavailable: 'run' })
+  wire.goDown()
+  const running = baton.run(...lock, ({ fence, signal }) => [fence, signal.aborted])
+  await clock.advance(4_000)
+  expect(wire.of('release')).toEqual([])
+  await clock.advance(1_000)
+  expect(await running).toMatchObject({ status: 'performed', fence: 0, result: [0, false] })
+  expect(notices).toContain('no server answers: lock l runs without a grant')
+})
+
+test('run: what is there already is skipped without a server too', async () => {
+  const { client, clock } = newClientWorld()
+  const { baton, wire } = client({ node: 'a', whenUnavailable: 'run' })
+  wire.goDown()
+  const running = baton.run('pull', 'p', () => expect.unreachable(), { verify: () => true })
+  await clock.advance(5_000)
+  expect(await running).toMatchObject({ status: 'skipped' })
+})
+
+test('run: an ask that was granted unheard is taken back when the server is there again', async () => {
+  const { client, clock } = newClientWorld()
+  const [a, b] = [client({ node: 'a' }), client({ node: 'b' })]
+  // The session is opened, the grant is given, and nobody hears of it.
+  a.wire.fate = ({ type }) => (type === 'acquire' ? 'lose-reply' : type === 'cancel' ? 'refuse-connection' : 'pass')
+  const job = work()
+  const running = a.baton.run(...lock, () => job.done, { whenUnavailable: 'run' })
+  await clock.advance(10_000)
+  expect((await b.baton.status('l')).grants).toHaveLength(1)
+  a.wire.comeBack()
+  await clock.advance(6_000)
+  expect((await b.baton.status('l')).grants).toEqual([])
+  job.finish()
+  await running
+})
+
+test('a store that is away counts as no answer, and is tried again', async () => {
+  const { client, clock, service } = newClientWorld()
+  const { baton } = client({ node: 'a' })
+  const call = service.call.bind(service)
+  let away = true
+  service.call = (async (request: never) =>
+    away ? { status: 'refused', code: 'store-unavailable', message: 'away' } : call(request)) as never
+  const running = baton.run(...lock, () => 'done')
+  await clock.advance(10_000)
+  away = false
+  await clock.advance(5_000)
+  expect(await running).toMatchObject({ status: 'performed' })
+})
+
+test('questions are asked for some seconds, then nobody answers', async () => {
+  const { client, clock } = newClientWorld()
+  const { baton, wire } = client({ node: 'a' })
+  wire.goDown()
+  const asking = outcomeOf(baton.status('l'))
+  await clock.advance(5_000)
+  expect(await asking).toBeInstanceOf(UnavailableError)
+})

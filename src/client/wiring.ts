@@ -1,0 +1,21 @@
+import type { WhenUnavailable } from './api.ts'
+import type { Contact, Surroundings } from './contact.ts'
+import type { Sessions } from './session.ts'
+import type { SessionStream } from './session-stream.ts'
+
+/** What the parts of one client share. */
+export interface Wiring extends Surroundings {
+  readonly node: string
+  readonly namespace: string
+  readonly ttlMs: number
+  readonly whenUnavailable: WhenUnavailable
+  readonly contact: Contact
+  readonly sessions: Sessions
+  readonly stream: SessionStream
+  /** Everything that is under way: what closing the client has to end. */
+  readonly open: Set<Closable>
+}
+
+export interface Closable {
+  close(): void | Promise<void>
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { type RunningServer, runCli, type ServeConfig, type StoreCare, UsageError } from './cli/index.ts'
+import type { Policy } from './core/index.ts'
+import type { Clock, Store } from './stores/store.ts'
+
+/** Requests under way get this long at a stop; then their connections are cut. */
+const DRAIN_MS = 2_000
+
+async function serve({ host, port, store: url, tokens, policy, tls }: ServeConfig): Promise<RunningServer> {
+  // Only a server needs them, and to load them takes longer than most other commands do.
+  const { buildApp, jsonLines, listen } = await import('./server/index.ts')
+  const { Service, systemClock } = await import('./service/index.ts')
+  const clock = systemClock()
+  const service = new Service({ store: await openStore(url, { clock, policy }) })
+  const app = buildApp({
+    service,
+    log: jsonLines((line) => process.stderr.write(`${line}\n`)),
+    ...(tokens.length > 0 && { tokens }),
+    ...(tls && { https: { ...tls, ...(tls.ca !== undefined && { requestCert: true, rejectUnauthorized: true }) } }),
+  })
+  const stop = async () => {
+    const cut = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS)
+    await app.close()
+    clearTimeout(cut)
+    await service.close()
+    clock.stop()
+  }
+  try {
+    return { url: await listen(app, { host, port }), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function openStore(url: string, options: { readonly clock: Clock; readonly policy: Policy }): Promise<Store> {
+  if (!isMemory(url)) throw unknownStore(url)
+  const { openMemoryStore } = await import('./stores/memory/index.ts')
+  return openMemoryStore(options)
+}
+
+const storeCare: StoreCare = {
+  check: async (url) => careOf(url),
+  migrate: async (url) => careOf(url),
+}
+
+function careOf(url: string): string {
+  if (isMemory(url)) return 'a memory store needs none of it: it lives in its server and is forgotten with it'
+  throw unknownStore(url)
+}
+
+function isMemory(url: string): boolean {
+  return url === 'memory:'
+}
+
+function unknownStore(url: string): UsageError {
+  // A store's URL may hold a password: only its scheme is ever shown.
+  return new UsageError(`there is no store '${url.split(':')[0]}:…'; use memory:`)
+}
+
+// A reader that has seen enough (`baton events | head`) is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+process.exitCode = await runCli(process.argv.slice(2), {
+  serve,
+  storeCare,
+  entry: fileURLToPath(import.meta.url),
+  version,
+  env: process.env,
+  stdout: process.stdout,
+  stderr: process.stderr,
+})

@@ -1,0 +1,21 @@
+/*
+ * Server-sent events, as text. JSON has no raw newlines, so one `data:` line holds any event.
+ */
+
+export interface Frame {
+  readonly id: string
+  readonly event: string
+  readonly data: unknown
+}
+
+export function sseFrame({ id, event, data }: Frame): string {
+  return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+/** How long a client waits before it connects again. */
+export function sseRetry(retryMs: number): string {
+  return `retry: ${retryMs}\n\n`
+}
+
+/** A line that clients ignore: it shows that the connection lives. */
+export const SSE_HEARTBEAT = ':\n\n'

@@ -1,0 +1,19 @@
+import type { FastifyInstance } from 'fastify'
+import type { Timers } from '../../service/index.ts'
+import { KeyWatches } from './key-watches.ts'
+import { serveLock } from './lock.ts'
+import type { ClassicParts } from './parts.ts'
+import { serveStatus } from './status.ts'
+import { serveSubscribe } from './subscribe.ts'
+import { serveUnlock } from './unlock.ts'
+
+/** /lock, /unlock, /lock/subscribe and /lock/status, as existing clients speak them. */
+export function serveClassic(app: FastifyInstance, parts: Omit<ClassicParts, 'watches'> & { timers: Timers }): void {
+  const watches = new KeyWatches(parts)
+  const classic = { ...parts, watches }
+  serveLock(app, classic)
+  serveUnlock(app, classic)
+  serveStatus(app, classic)
+  serveSubscribe(app, classic)
+  app.addHook('preClose', async () => watches.close())
+}

@@ -1,0 +1,60 @@
+import type { FastifyInstance } from 'fastify'
+import { errors, type ReplyOf } from '../../protocol/index.ts'
+import { bodyOf } from '../refusal.ts'
+import { askOf, type ClassicAsk, NAMESPACE, placeOf } from './ask.ts'
+import { PLACE_TTL_MS } from './key-watches.ts'
+import type { ClassicParts } from './parts.ts'
+
+/** These clients never renew: a holder that asks again refreshes it. */
+const LEASE_MS = 3_600_000
+
+/** POST /lock: ask, ask again, or claim. */
+export function serveLock(app: FastifyInstance, { service, watches, guard, log }: ClassicParts): void {
+  app.route({
+    method: 'POST',
+    url: '/lock',
+    handler: async (request, reply) => {
+      const ask = askOf(request.body)
+      guard.checkNode(request, { namespace: NAMESPACE, node: ask.node })
+      const answer = await service.command(acquireOf(ask))
+      if (answer.status === 'queued') watches.queued(ask)
+      const body = lockBody(answer)
+      return reply.code('error' in body ? 403 : 200).send(body)
+    },
+    errorHandler: (error, _request, reply) => {
+      const { code, message } = bodyOf(error, log)
+      return reply.code(errors[code].status).send(refusal(message))
+    },
+  })
+}
+
+/** What a classic ask is to the core. To delete is to dereference, always. */
+export function acquireOf(ask: ClassicAsk) {
+  return {
+    type: 'acquire',
+    ...placeOf(ask),
+    node: ask.node,
+    ttlMs: LEASE_MS,
+    placeTtlMs: PLACE_TTL_MS,
+    ...(ask.operation === 'delete' && { dropReference: true }),
+  } as const
+}
+
+function lockBody(answer: ReplyOf<'acquire'>) {
+  switch (answer.status) {
+    case 'granted':
+      return { acquired: true, skip: false, message: 'acquired' }
+    case 'queued':
+      return { acquired: false, skip: false, message: `queued at position ${answer.position}` }
+    case 'skip':
+      return { acquired: false, skip: true, message: 'already done' }
+    case 'failed':
+      return refusal(answer.error === '' ? 'failed for good' : answer.error)
+    case 'refused':
+      return refusal(answer.message)
+  }
+}
+
+function refusal(error: string) {
+  return { acquired: false, skip: false, error, message: error }
+}

@@ -1,0 +1,14 @@
+import type { Service } from '../../service/index.ts'
+import type { Guard } from '../guard.ts'
+import type { Log } from '../log.ts'
+import type { Streams } from '../streams.ts'
+import type { KeyWatches } from './key-watches.ts'
+
+/** What the classic paths are made of. */
+export interface ClassicParts {
+  readonly service: Service
+  readonly streams: Streams
+  readonly watches: KeyWatches
+  readonly guard: Guard
+  readonly log: Log
+}

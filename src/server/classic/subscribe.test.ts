@@ -1,0 +1,252 @@
+import { expect, test } from 'vitest'
+import { GoClient, inTime } from '../../../test/e2e/go-client.ts'
+import { newWorld, quiet, type World } from '../../../test/e2e/server-world.ts'
+
+const body = (node: string, more: object = {}) => ({ type: 'pull', resource_id: 'x', node_id: node, ...more })
+const path = '/lock/subscribe?type=pull&resource_id=x'
+
+/** Lets each of these nodes ask once. */
+async function asked({ post }: World, ...nodes: string[]): Promise<void> {
+  for (const node of nodes) await post('/lock', body(node))
+}
+
+test('a success is one line to every subscriber of the key, its keys in order', async () => {
+  const world = newWorld()
+  await asked(world, 'a', 'b')
+  const named = await world.stream(`${path}&node_id=b`)
+  const nameless = await world.stream(path)
+  expect(named.headers).toMatchObject({ 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
+  await world.post('/unlock', body('a'))
+  for (const stream of [named, nameless]) {
+    await stream.until(() => stream.events().length === 1)
+    await quiet()
+    expect(stream.text()).toBe(
+      'data: {"type":"pull","resource_id":"x","node_id":"a","success":true,"error":"","completed_at":"2023-11-14T22:13:20.000Z"}\n\n',
+    )
+  }
+})
+
+test('headers arrive at once, and no line comes while there is nothing to say', async () => {
+  const world = newWorld()
+  await asked(world, 'a', 'b')
+  const stream = await world.stream(`${path}&node_id=b`)
+  expect(stream.status).toBe(200)
+  await world.clock.advance(120_000)
+  await quiet()
+  expect(stream.text()).toBe('')
+})
+
+test('a hand-over names the new holder, and is repeated until it claims', async () => {
+  const world = newWorld()
+  await asked(world, 'a', 'b', 'c')
+  const b = await world.stream(`${path}&node_id=b`)
+  const c = await world.stream(`${path}&node_id=c`)
+  const watcher = await world.stream(path)
+  await world.post('/unlock', body('a', { error: 'no' }))
+  await b.until(() => b.events().length === 1)
+  expect(b.events()[0]).toMatchObject({ node_id: 'b', success: false, error: '' })
+  await world.clock.advance(1_000)
+  await b.until(() => b.events().length === 4)
+  await watcher.until(() => watcher.events().length === 4)
+  expect((await world.post('/lock', body('b'))).body.acquired).toBe(true)
+  await world.clock.advance(10_000)
+  await quiet()
+  expect(b.events()).toHaveLength(4)
+  expect(watcher.events().every(({ node_id }) => node_id === 'b')).toBe(true)
+  expect(c.events()).toEqual([])
+})
+
+test('one that subscribes after it was handed the lock learns it all the same', async () => {
+  for (const query of [`${path}&node_id=b`, path]) {
+    const world = newWorld()
+    await asked(world, 'a', 'b')
+    await world.post('/unlock', body('a', { error: 'no' }))
+    const b = await world.stream(query)
+    await quiet()
+    expect(b.events()).toEqual([])
+    await world.clock.advance(300)
+    await b.until(() => b.events().length === 1)
+    expect(b.events()[0]).toMatchObject({ node_id: 'b', success: false, error: '' })
+  }
+})
+
+test('a hand-over that is not claimed passes on, and the late one is told to ask again', async () => {
+  const world = newWorld()
+  await asked(world, 'a', 'b', 'c')
+  const b = await world.stream(`${path}&node_id=b`)
+  const c = await world.stream(`${path}&node_id=c`)
+  await world.post('/unlock', body('a', { error: 'no' }))
+  await world.clock.advance(5_000)
+  await c.until(() => c.events().length === 1)
+  expect(c.events()[0]).toMatchObject({ node_id: 'c', success: false, error: '' })
+  await b.until(() => b.events().at(-1)?.error !== '')
+  expect(b.events().at(-1)).toMatchObject({ node_id: 'b', success: false })
+})
+
+test('a success is replayed to new subscribers for 10 s, while nobody holds the key', async () => {
+  const world = newWorld()
+  const update = (node: string) => body(node, { type: 'update' })
+  const at = '/lock/subscribe?type=update&resource_id=x'
+  await world.post('/lock', update('a'))
+  await world.post('/unlock', update('a'))
+  await world.clock.advance(9_000)
+  for (const query of [at, `${at}&node_id=b`]) {
+    const stream = await world.stream(query)
+    await stream.until(() => stream.events().length === 1)
+    expect(stream.events()[0]).toMatchObject({ node_id: 'a', success: true })
+  }
+  await world.post('/lock', update('c'))
+  const held = await world.stream(at)
+  await world.clock.advance(1_500)
+  await world.post('/unlock', { ...update('c'), error: 'no' })
+  const after = await world.stream(at)
+  await quiet()
+  expect([held.events(), after.events()]).toEqual([[], []])
+})
+
+test('a success that is kept is replayed for as long as it is', async () => {
+  const world = newWorld()
+  await asked(world, 'a')
+  await world.post('/unlock', body('a'))
+  await world.clock.advance(30 * 60_000)
+  const stream = await world.stream(path)
+  await stream.until(() => stream.events().length === 1)
+  expect(stream.events()[0]).toMatchObject({ node_id: 'a', success: true })
+})
+
+test('where references alone say that it is there, a subscriber hears success', async () => {
+  const world = newWorld()
+  await asked(world, 'a')
+  await world.post('/unlock', body('a'))
+  await world.clock.advance(2 * 3_600_000)
+  expect((await world.post('/lock', body('b'))).body.skip).toBe(true)
+  const stream = await world.stream(`${path}&node_id=b`)
+  await stream.until(() => stream.events().length === 1)
+  expect(stream.events()[0].success).toBe(true)
+})
+
+test('what was deleted since is not replayed', async () => {
+  const world = newWorld()
+  await asked(world, 'a')
+  await world.post('/unlock', body('a'))
+  await world.post('/lock', body('a', { type: 'delete' }))
+  await world.post('/unlock', body('a', { type: 'delete' }))
+  const stream = await world.stream(path)
+  await quiet()
+  expect(stream.events()).toEqual([])
+})
+
+test('a node that waited is told to skip within 10 s of the success, whatever the retention', async () => {
+  const world = newWorld()
+  const update = (node: string) => body(node, { type: 'update' })
+  for (const node of ['a', 'b']) await world.post('/lock', update(node))
+  await world.post('/unlock', update('a'))
+  await world.clock.advance(9_000)
+  const reply = await world.post('/lock', update('b'))
+  expect(reply.body).toEqual({ acquired: false, skip: true, message: expect.any(String) })
+  expect((await world.post('/lock', update('c'))).body.acquired).toBe(true)
+})
+
+test('a plain mutex hands over on success: its waiters hear no success that is not theirs', async () => {
+  const world = newWorld()
+  const lock = (node: string) => body(node, { type: 'lock' })
+  for (const node of ['a', 'b']) await world.post('/lock', lock(node))
+  const at = '/lock/subscribe?type=lock&resource_id=x'
+  const streams = [await world.stream(at), await world.stream(`${at}&node_id=b`)]
+  await world.post('/unlock', lock('a'))
+  for (const stream of streams) {
+    await stream.until(() => stream.events().length === 1)
+    expect(stream.events()).toMatchObject([{ node_id: 'b', success: false, error: '' }])
+  }
+})
+
+test('those who waited for what failed for good ask again, and are refused with the error', async () => {
+  const world = newWorld()
+  await asked(world, 'a', 'b', 'c')
+  const b = new GoClient(world, { node: 'b' })
+  const c = new GoClient(world, { node: 'c', named: false })
+  const waiting = [b.lock(), c.lock()]
+  while (world.app.streams.size < 2) await quiet()
+  const fence = 1
+  const at = { operation: 'pull', resource: 'x', owner: 'a', fence, outcome: 'failure' }
+  await world.post('/v1/release', { ...at, error: 'bad digest', permanent: true })
+  expect(await inTime(world, Promise.all(waiting))).toEqual([{ refused: 'bad digest' }, { refused: 'bad digest' }])
+})
+
+test('an open subscription keeps the place of the node that it names, and of nobody else', async () => {
+  const world = newWorld()
+  await asked(world, 'a', 'b', 'c')
+  const b = await world.stream(`${path}&node_id=b`)
+  await world.clock.advance(59_000)
+  await world.clock.advance(10 * 60_000)
+  expect((await world.get('/v1/resource?resource=x')).body.resource.waiters).toMatchObject([{ node: 'b' }])
+  b.close()
+  while (world.app.streams.size > 0) await quiet()
+  await world.clock.advance(61_000)
+  expect((await world.get('/v1/resource?resource=x')).body.resource.waiters).toEqual([])
+})
+
+test('while somebody listens without a name, all who asked keep their places: claiming shows who lives', async () => {
+  const world = newWorld()
+  await asked(world, 'a', 'b')
+  const stream = await world.stream(path)
+  await world.clock.advance(10 * 60_000)
+  await world.post('/unlock', body('a', { error: 'no' }))
+  await stream.until(() => stream.events().length === 1)
+  expect(stream.events()[0]).toMatchObject({ node_id: 'b', success: false })
+})
+
+test('a crashed holder blocks for an hour at most, and a waiter that left is passed over', async () => {
+  const world = newWorld()
+  const [a, b, c] = ['a', 'b', 'c'].map((node) => new GoClient(world, { node })) as [GoClient, GoClient, GoClient]
+  expect(await a.lock()).toBe('acquired')
+  void b.lock().catch(() => {})
+  while (world.app.streams.size < 1) await quiet()
+  const third = c.lock()
+  while (world.app.streams.size < 2) await quiet()
+  b.die()
+  while (world.app.streams.size > 1) await quiet()
+  await world.clock.advance(3_600_000)
+  expect(await inTime(world, third)).toBe('acquired')
+})
+
+test.each([
+  ['named', true],
+  ['nameless', false],
+])('nine %s clients wait on an operation of 1.5 s, and the work is done once', async (_, named) => {
+  const world = newWorld()
+  const clients = Array.from({ length: 10 }, (_each, index) => new GoClient(world, { node: `n${index}`, named }))
+  expect(await clients[0]!.lock()).toBe('acquired')
+  const waiting = Promise.all(clients.slice(1).map((client) => client.lock()))
+  while (world.app.streams.size < 9) await quiet()
+  await world.clock.advance(1_500)
+  await clients[0]!.unlock()
+  expect(await inTime(world, waiting)).toEqual(Array(9).fill('done'))
+  expect(world.service.counts()).toMatchObject({ grants: 0, waiters: 0 })
+})
+
+test.each([
+  ['named', true],
+  ['nameless', false],
+])('%s clients take the lock one after another while it fails, in the order in which they asked', async (_, named) => {
+  const world = newWorld()
+  const clients = Array.from({ length: 5 }, (_each, index) => new GoClient(world, { node: `n${index}`, named }))
+  const order: string[] = []
+  const work = async (client: GoClient, index: number) => {
+    const locked = await client.lock()
+    if (locked !== 'acquired') return locked
+    order.push(client.node)
+    await client.unlock(index < 3 ? 'no luck' : undefined)
+    return 'acquired'
+  }
+  expect(await clients[0]!.lock()).toBe('acquired')
+  const results: Promise<unknown>[] = []
+  for (const [index, client] of clients.entries()) {
+    if (index === 0) continue
+    results.push(work(client, index))
+    while (world.app.streams.size < index) await quiet()
+  }
+  await clients[0]!.unlock('no luck')
+  expect(await inTime(world, Promise.all(results))).toEqual(['acquired', 'acquired', 'acquired', 'done'])
+  expect(order).toEqual(['n1', 'n2', 'n3'])
+})

@@ -1,0 +1,98 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { SHARED_HOLD } from '../core/index.ts'
+import { eventsRoute, idSchema, SESSION_HEADER, sseFrame, sseRetry, type WireEvent } from '../protocol/index.ts'
+import type { Scope, Service, Sink } from '../service/index.ts'
+import { sentenceOf } from './check.ts'
+import type { Guard } from './guard.ts'
+import { Refusal } from './refusal.ts'
+import type { Stream } from './stream.ts'
+import type { Streams } from './streams.ts'
+
+const RETRY_MS = 1_000
+
+const SSE_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+  'x-accel-buffering': 'no',
+}
+
+export const eventsQuery = z.strictObject({
+  namespace: idSchema.optional().describe('only events of this namespace; of a resource or an ask: its own'),
+  resource: idSchema.optional().describe('only events of this resource'),
+  operation: idSchema.optional().describe('with resource and owner: only what concerns this ask'),
+  owner: idSchema.optional(),
+  hold: idSchema.optional(),
+})
+
+/** GET /v1/events: the first event tells the present state, or what was missed since Last-Event-ID. */
+export function serveEvents(
+  app: FastifyInstance,
+  { service, streams, guard }: { service: Service; streams: Streams; guard: Guard },
+): void {
+  const frameOf = framesOnce()
+  app.get(eventsRoute.path, async (request, reply) => {
+    const { scope, namespace } = wanted(request)
+    guard.checkScope(request, { scope, namespace })
+    streams.checkRoom()
+    reply.hijack()
+    const stream = streams.add(reply.raw, { heartbeat: true })
+    stream.open(SSE_HEADERS, sseRetry(RETRY_MS))
+    const sink: Sink = (event, id) => {
+      if (namespace === undefined || isOf(event, namespace)) streams.send(stream, frameOf(event, id))
+    }
+    await listenWhileOpen(service, { stream, scope, sink, lastId: lastEventId(request) })
+  })
+}
+
+/** Joins a stream to what it listens to: whichever ends first, the other goes with it. */
+export async function listenWhileOpen(
+  service: Service,
+  { stream, scope, sink, lastId }: { stream: Stream; scope: Scope; sink: Sink; lastId?: string | undefined },
+): Promise<void> {
+  try {
+    const stop = await service.listen(scope, sink, lastId)
+    stream.onClose(stop)
+  } catch {
+    // The headers are gone; a reset makes the client come back, and by then the store may have too.
+    stream.cut()
+  }
+}
+
+function wanted({ query, headers }: FastifyRequest): { scope: Scope; namespace?: string | undefined } {
+  const result = eventsQuery.safeParse(query)
+  if (!result.success) throw new Refusal('bad-request', sentenceOf(result.error))
+  const { resource, operation, owner, hold = SHARED_HOLD, ...rest } = result.data
+  const session = headers[SESSION_HEADER]
+  if (session !== undefined) {
+    const parsed = idSchema.safeParse(session)
+    if (!parsed.success) throw new Refusal('bad-request', `Header ${SESSION_HEADER}: must be a session id.`)
+    return { scope: { of: 'session', session: parsed.data } }
+  }
+  const namespace = rest.namespace ?? 'default'
+  if ((operation === undefined) !== (owner === undefined) || (operation !== undefined && resource === undefined)) {
+    throw new Refusal('bad-request', 'An ask is named by resource, operation and owner; give all three.')
+  }
+  if (resource === undefined) return { scope: { of: 'all' }, namespace: rest.namespace }
+  if (operation === undefined || owner === undefined) return { scope: { of: 'resource', namespace, resource } }
+  return { scope: { of: 'ask', namespace, resource, operation, owner, hold } }
+}
+
+function lastEventId({ headers }: FastifyRequest): string | undefined {
+  const id = headers['last-event-id']
+  return typeof id === 'string' && id !== '' ? id : undefined
+}
+
+function isOf(event: WireEvent, namespace: string): boolean {
+  return !('namespace' in event) || event.namespace === namespace
+}
+
+/** The same event goes to many: it is written as text once. */
+function framesOnce(): (event: WireEvent, id: string) => string {
+  let last: { event: WireEvent; id: string; frame: string } | undefined
+  return (event, id) => {
+    if (last?.event !== event || last.id !== id)
+      last = { event, id, frame: sseFrame({ id, event: event.type, data: event }) }
+    return last.frame
+  }
+}

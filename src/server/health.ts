@@ -1,0 +1,16 @@
+import type { FastifyInstance } from 'fastify'
+import type { Service } from '../service/index.ts'
+
+/** /healthz: the process is up. /readyz: the store answers too. Neither asks for a token. */
+export function serveHealth(app: FastifyInstance, service: Service): void {
+  const probe = { method: ['GET', 'HEAD'], config: { public: true } }
+  app.route({ ...probe, url: '/healthz', handler: async () => ({ status: 'ok' }) })
+  app.route({
+    ...probe,
+    url: '/readyz',
+    handler: async (_request, reply) => {
+      const ready = await service.isReady()
+      return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'store-unavailable' })
+    },
+  })
+}

@@ -1,0 +1,5 @@
+export { type AppOptions, buildApp } from './app.ts'
+export { defaultLimits, type ServerLimits } from './limits.ts'
+export { type ListenOptions, listen } from './listen.ts'
+export { jsonLines, type Log } from './log.ts'
+export type { Token } from './tokens.ts'

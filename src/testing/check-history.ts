@@ -1,0 +1,306 @@
+import { type Event, operationOf, type Policy, policyOf } from '../core/index.ts'
+import type { CallbackRecord, CallRecord, ClientRecord, History, SessionRecord, StepRecord } from './history.ts'
+import { naiveStep, newModel } from './naive-model.ts'
+
+/** An invariant that did not hold. The numbers are those of docs/guarantees.md. */
+export interface Violation {
+  readonly invariant: number
+  readonly resource: string
+  readonly what: string
+}
+
+/** Checks a history against every invariant that it can show. Linear in its length, but for the length of queues. */
+export function checkHistory(history: History, { policy }: { readonly policy: Policy }): Violation[] {
+  const violations: Violation[] = []
+  const resources = new Map<string, ResourceCheck>()
+  const callbacks = new CallbackCheck(violations)
+  const sessions = new SessionCheck(violations)
+  for (const record of history) {
+    switch (record.kind) {
+      case 'step': {
+        const name = JSON.stringify([record.namespace, record.resource])
+        const check = resources.get(name) ?? new ResourceCheck(policy, violations)
+        resources.set(name, check)
+        check.take(record)
+        callbacks.takeStep(record)
+        sessions.takeStep(record)
+        break
+      }
+      case 'callback':
+        callbacks.take(record)
+        break
+      case 'call':
+        callbacks.takeCall(record)
+        break
+      case 'client':
+        callbacks.takeClient(record)
+        break
+      case 'session':
+        sessions.take(record)
+    }
+  }
+  return violations
+}
+
+interface LiveGrant {
+  readonly operation: string
+  readonly owner: string
+  readonly fence: number
+  readonly sinceMs: number
+  claimed: boolean
+}
+
+interface LiveWaiter {
+  readonly owner: string
+  readonly revision: string | undefined
+}
+
+/** One resource: exclusion, fences, ends, queues, claims, references, and agreement with the naive model. */
+class ResourceCheck {
+  readonly #policy: Policy
+  readonly #violations: Violation[]
+  readonly #model = newModel()
+  readonly #grants = new Map<string, LiveGrant>()
+  readonly #queues = new Map<string, LiveWaiter[]>()
+  readonly #asked = new Set<string>()
+  readonly #ended = new Set<number>()
+  readonly #references = new Set<string>()
+  #fence = 0
+  #resource = ''
+
+  constructor(policy: Policy, violations: Violation[]) {
+    this.#policy = policy
+    this.#violations = violations
+  }
+
+  take(step: StepRecord): void {
+    this.#resource = step.resource
+    const { command } = step
+    if (command.type === 'acquire') this.#asked.add(`${command.operation} ${command.owner}`)
+    for (const event of step.events) this.#event(event, step)
+    this.#agree(step)
+    this.#quiet(step)
+  }
+
+  #violated(invariant: number, what: string, { nowMs }: StepRecord): void {
+    this.#violations.push({ invariant, resource: this.#resource, what: `at ${(nowMs / 1_000).toFixed(3)}s: ${what}` })
+  }
+
+  #event(event: Event, step: StepRecord): void {
+    switch (event.type) {
+      case 'queued':
+        this.#queue(event.operation).push({ owner: event.asker.owner, revision: event.revision })
+        break
+      case 'granted':
+        this.#granted(event, step)
+        break
+      case 'claimed': {
+        const grant = this.#grants.get(event.operation)
+        if (grant?.fence !== event.fence) this.#violated(9, `fence ${event.fence} was claimed, but is not granted`, step)
+        else grant.claimed = true
+        break
+      }
+      case 'told':
+        for (const { owner } of event.askers) this.#leave(event.operation, owner, step)
+        break
+      case 'left':
+        this.#leave(event.operation, event.asker.owner, step)
+        break
+      case 'ended':
+        this.#endedEvent(event, step)
+        break
+      case 'referenced':
+        if (this.#references.has(event.node)) this.#violated(11, `${event.node} was referenced twice`, step)
+        this.#references.add(event.node)
+        break
+      case 'dereferenced':
+        if (!this.#references.delete(event.node)) this.#violated(11, `${event.node} was dereferenced without a reference`, step)
+    }
+  }
+
+  #granted({ operation, asker, fence, handOver }: Extract<Event, { type: 'granted' }>, step: StepRecord): void {
+    const oneHolder = policyOf(this.#policy, step.namespace).exclusion === 'resource'
+    const inTheWay = oneHolder ? [...this.#grants.values()][0] : this.#grants.get(operation)
+    if (inTheWay) this.#violated(1, `${operation} was granted (fence ${fence}) while fence ${inTheWay.fence} was live`, step)
+    if (fence <= this.#fence) this.#violated(3, `fence ${fence} was granted after ${this.#fence}`, step)
+    if (!this.#asked.has(`${operation} ${asker.owner}`)) this.#violated(9, `${asker.owner} was granted ${operation} without asking`, step)
+    const queue = this.#queue(operation)
+    if (handOver) {
+      if (queue[0]?.owner !== asker.owner) this.#violated(6, `${operation} went to ${asker.owner}, but ${queue[0]?.owner} had waited longer`, step)
+      this.#queues.set(operation, queue.filter(({ owner }) => owner !== asker.owner))
+    } else if (queue.length > 0) this.#violated(6, `${asker.owner} was granted ${operation} past a queue of ${queue.length}`, step)
+    this.#fence = Math.max(this.#fence, fence)
+    this.#grants.set(operation, { operation, owner: asker.owner, fence, sinceMs: step.nowMs, claimed: !handOver })
+  }
+
+  #endedEvent({ operation, fence, outcome }: Extract<Event, { type: 'ended' }>, step: StepRecord): void {
+    if (this.#ended.has(fence)) this.#violated(4, `fence ${fence} ended twice`, step)
+    else if (this.#grants.get(operation)?.fence !== fence) this.#violated(4, `fence ${fence} ended, but was not live`, step)
+    this.#ended.add(fence)
+    this.#grants.delete(operation)
+    const row = operationOf(policyOf(this.#policy, step.namespace), operation)
+    if (outcome.outcome !== 'success' || row?.waitersOnSuccess !== 'skip') return
+    const told = step.events.flatMap((event) => (event.type === 'told' && event.operation === operation ? event.askers : []))
+    const answered = new Set(told.map(({ owner }) => owner))
+    const revision = this.#revisionOf(step, operation)
+    for (const waiter of this.#queue(operation)) {
+      if (waiter.revision === revision && !answered.has(waiter.owner)) {
+        this.#violated(5, `${waiter.owner} waited for ${operation} and was not told of the success of fence ${fence}`, step)
+      }
+    }
+  }
+
+  /** The revision of the grant that a release has just ended; the model still has it. */
+  #revisionOf(_step: StepRecord, operation: string): string | undefined {
+    return this.#model.held.find(({ op }) => op === operation)?.rev
+  }
+
+  #leave(operation: string, owner: string, step: StepRecord): void {
+    const queue = this.#queue(operation)
+    if (!queue.some((waiter) => waiter.owner === owner)) this.#violated(9, `${owner} left the queue of ${operation} without being in it`, step)
+    this.#queues.set(operation, queue.filter((waiter) => waiter.owner !== owner))
+  }
+
+  /** The naive model, given the same commands at the same times, must give the same answers. */
+  #agree(step: StepRecord): void {
+    const { command, nowMs, namespace } = step
+    // A forgotten resource leaves its fence to the floor of its shard, which may be higher.
+    const granted = step.events.find((event) => event.type === 'granted')
+    const fenceFloor = granted && granted.fence > this.#model.fence + 1 && this.#model.fence < granted.fence ? granted.fence - 1 : 0
+    const context = { nowMs, policy: policyOf(this.#policy, namespace), alive: () => true, fenceFloor }
+    const expected = JSON.stringify(sorted(naiveStep(this.#model, command, context)))
+    const actual = JSON.stringify(sorted(step.reply))
+    if (actual !== expected) this.#violated(16, `${command.type} was answered ${actual}, but should have been ${expected}`, step)
+  }
+
+  /** After every step: nobody waits for a free key, and no claim is overdue. */
+  #quiet(step: StepRecord): void {
+    const policy = policyOf(this.#policy, step.namespace)
+    for (const [operation, queue] of this.#queues) {
+      if (queue.length === 0) continue
+      const busy = policy.exclusion === 'resource' ? this.#grants.size > 0 : this.#grants.has(operation)
+      const paused = this.#model.pauses.some(({ op }) => policy.exclusion === 'resource' || op === operation)
+      if (!busy && !paused) this.#violated(8, `${operation} is free, and ${queue.length} wait for it`, step)
+    }
+    for (const grant of this.#grants.values()) {
+      if (!grant.claimed && step.nowMs >= grant.sinceMs + policy.claimMs) {
+        this.#violated(9, `fence ${grant.fence} is unclaimed beyond the claim time`, step)
+      }
+    }
+  }
+
+  #queue(operation: string): LiveWaiter[] {
+    const queue = this.#queues.get(operation) ?? []
+    this.#queues.set(operation, queue)
+    return queue
+  }
+}
+
+/** A session ends no earlier than its last renewal plus its ttl, and stays ended. */
+class SessionCheck {
+  readonly #violations: Violation[]
+  readonly #sessions = new Map<string, { renewedMs: number; ttlMs: number; ended: boolean }>()
+
+  constructor(violations: Violation[]) {
+    this.#violations = violations
+  }
+
+  take({ session, what, nowMs, ttlMs }: SessionRecord): void {
+    const known = this.#sessions.get(session)
+    if (what === 'opened' || what === 'renewed') {
+      const over = known && what === 'renewed' && (known.ended || nowMs >= known.renewedMs + known.ttlMs)
+      if (over) this.#violations.push({ invariant: 10, resource: '', what: `session ${session} was renewed after its end` })
+      this.#sessions.set(session, { renewedMs: nowMs, ttlMs, ended: false })
+    } else if (what === 'ended' && known) known.ended = true
+  }
+
+  takeStep({ command, nowMs, resource }: StepRecord): void {
+    if (command.type !== 'session-lost') return
+    const known = this.#sessions.get(command.session)
+    if (!known || known.ended || nowMs >= known.renewedMs + known.ttlMs) return
+    const what = `session ${command.session} was ended before its time`
+    this.#violations.push({ invariant: 10, resource, what })
+  }
+}
+
+interface Running extends CallbackRecord {
+  lost: boolean
+}
+
+/** What clients did: no callback runs twice, none without a claimed grant, and a loss is known before the next grant. */
+class CallbackCheck {
+  readonly #violations: Violation[]
+  readonly #running = new Map<string, Running>()
+  readonly #granted = new Map<string, { owner: string; claimed: boolean }>()
+  readonly #succeeded = new Set<string>()
+  readonly #begun = new Set<string>()
+  readonly #paused = new Set<string>()
+
+  constructor(violations: Violation[]) {
+    this.#violations = violations
+  }
+
+  take(record: CallbackRecord): void {
+    const { what, resource, fence, client, call } = record
+    const name = `${resource} ${fence}`
+    if (what === 'began') {
+      const grant = this.#granted.get(name)
+      if (fence > 0 && !grant?.claimed) this.#violated(9, resource, `${client} began fence ${fence} before its claim was acknowledged`)
+      if (this.#begun.has(`${client} ${call}`)) this.#violated(14, resource, `call ${call} of ${client} ran its callback twice`)
+      this.#begun.add(`${client} ${call}`)
+      this.#running.set(`${client} ${call}`, { ...record, lost: false })
+    } else if (what === 'lost') {
+      const running = this.#running.get(`${client} ${call}`)
+      if (running) running.lost = true
+    } else this.#running.delete(`${client} ${call}`)
+  }
+
+  takeStep({ resource, events, command, reply }: StepRecord): void {
+    // Of several holds only the last release ends the grant, but each of them was work well done.
+    if (command.type === 'release' && reply.status === 'released' && command.outcome === 'success') {
+      this.#succeeded.add(`${resource} ${command.fence}`)
+    }
+    for (const event of events) {
+      if (event.type === 'ended' && event.outcome.outcome === 'expired') this.#expired(resource, event.fence)
+      if (event.type === 'granted') this.#granted.set(`${resource} ${event.fence}`, { owner: event.asker.owner, claimed: !event.handOver })
+      if (event.type === 'claimed') this.#granted.get(`${resource} ${event.fence}`)!.claimed = true
+      if (event.type === 'ended' && event.outcome.outcome === 'success') this.#succeeded.add(`${resource} ${event.fence}`)
+    }
+  }
+
+  takeClient({ client, what }: ClientRecord): void {
+    if (what === 'paused') this.#paused.add(client)
+    else this.#paused.delete(client)
+    if (what !== 'crashed') return
+    for (const [name, running] of this.#running) if (running.client === client) this.#running.delete(name)
+  }
+
+  /** A client whose clock runs knows that it has lost its grant before the store ends it. */
+  #expired(resource: string, fence: number): void {
+    for (const running of this.#running.values()) {
+      if (running.resource !== resource || running.fence !== fence || running.lost || this.#paused.has(running.client)) continue
+      this.#violated(17, resource, `fence ${fence} expired while ${running.client} ran under it and had not been told`)
+    }
+  }
+
+  takeCall({ status, resource, fence, client }: CallRecord): void {
+    if (status !== 'performed' && status !== 'skipped') return
+    if (fence > 0 && !this.#succeeded.has(`${resource} ${fence}`)) {
+      this.#violated(5, resource, `${client} was told ${status} on fence ${fence}, which never succeeded`)
+    }
+  }
+
+  #violated(invariant: number, resource: string, what: string): void {
+    this.#violations.push({ invariant, resource, what })
+  }
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value) || value === null || typeof value !== 'object') return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, each]) => each !== undefined)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, each]) => [key, sorted(each)]),
+  )
+}

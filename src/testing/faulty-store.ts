@@ -1,0 +1,119 @@
+import type { Command, Policy, ReplyTo, ResourceView, Standing } from '../core/index.ts'
+import {
+  type Address,
+  type Counts,
+  type ListQuery,
+  type Page,
+  type Place,
+  type SessionRefusal,
+  type SessionReply,
+  type SessionRequest,
+  type Store,
+  type StoreEvent,
+  StoreUnavailable,
+  UnknownOutcome,
+  type VersionedPolicy,
+} from '../stores/store.ts'
+
+/** What goes wrong on the way to the store and back, decided anew for each call. */
+export interface StoreFaults {
+  /** How long a call is under way, there and back. */
+  delayMs(): number
+  /** `before`: the call never arrives. `after`: it is carried out, but nobody hears. */
+  fault(): 'before' | 'after' | undefined
+  wait(delayMs: number): Promise<void>
+  /** Carries an event to this process; in order, perhaps late. */
+  carry(deliver: () => void): void
+}
+
+/** One process's way to a store that it shares with others: calls take time and fail, events come late. */
+export class FaultyStore implements Store {
+  readonly #store: Store
+  readonly #faults: StoreFaults
+  readonly #stops = new Set<() => void>()
+
+  constructor(store: Store, faults: StoreFaults) {
+    this.#store = store
+    this.#faults = faults
+  }
+
+  nowMs(): number {
+    return this.#store.nowMs()
+  }
+
+  step<C extends Command>(address: Address, command: C): Promise<ReplyTo<C> | SessionRefusal> {
+    return this.#reach(() => this.#store.step(address, command))
+  }
+
+  read(address: Address): Promise<ResourceView | undefined> {
+    return this.#reach(() => this.#store.read(address))
+  }
+
+  standing(place: Place & { readonly hold: string }): Promise<Standing> {
+    return this.#reach(() => this.#store.standing(place))
+  }
+
+  list(query: ListQuery): Promise<Page> {
+    return this.#reach(() => this.#store.list(query))
+  }
+
+  openSession(request: SessionRequest): Promise<SessionReply> {
+    return this.#reach(() => this.#store.openSession(request))
+  }
+
+  renewSession(session: string): Promise<SessionReply> {
+    return this.#reach(() => this.#store.renewSession(session))
+  }
+
+  closeSession(session: string): Promise<void> {
+    return this.#reach(() => this.#store.closeSession(session))
+  }
+
+  places(session: string): Promise<readonly Place[] | undefined> {
+    return this.#reach(() => this.#store.places(session))
+  }
+
+  sweep(limit: number): Promise<void> {
+    return this.#reach(() => this.#store.sweep(limit))
+  }
+
+  nextDeadlineMs(): number | undefined {
+    return this.#store.nextDeadlineMs()
+  }
+
+  subscribe(listener: (event: StoreEvent) => void): () => void {
+    const stop = this.#store.subscribe((event) => this.#faults.carry(() => listener(event)))
+    this.#stops.add(stop)
+    return stop
+  }
+
+  policy(): Promise<VersionedPolicy> {
+    return this.#reach(() => this.#store.policy())
+  }
+
+  applyPolicy(policy: Policy, expectedVersion: number): Promise<VersionedPolicy & { readonly applied: boolean }> {
+    return this.#reach(() => this.#store.applyPolicy(policy, expectedVersion))
+  }
+
+  counts(): Counts {
+    return this.#store.counts()
+  }
+
+  /** Closes this process's way to the store, not the store. */
+  async close(): Promise<void> {
+    for (const stop of this.#stops) stop()
+  }
+
+  async #reach<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+    const { delayMs, fault, wait } = this.#faults
+    const wrong = fault()
+    const there = delayMs()
+    if (there > 0) await wait(there)
+    if (wrong === 'before') throw new StoreUnavailable('the store was out of reach')
+    const answer = await call()
+    const back = delayMs()
+    if (back > 0) await wait(back)
+    if (wrong === 'after') throw new UnknownOutcome('the store did not answer')
+    return answer
+  }
+}

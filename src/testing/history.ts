@@ -1,0 +1,83 @@
+import type { Command, Event, Reply } from '../core/index.ts'
+
+/** One step that a store has taken, in its order: what happened, whatever anybody thinks. */
+export interface StepRecord {
+  readonly kind: 'step'
+  readonly namespace: string
+  readonly resource: string
+  readonly nowMs: number
+  readonly command: Command
+  readonly reply: Reply
+  readonly events: readonly Event[]
+}
+
+/** A session was opened, renewed, or ended. */
+export interface SessionRecord {
+  readonly kind: 'session'
+  readonly nowMs: number
+  readonly session: string
+  readonly what: 'opened' | 'renewed' | 'refused' | 'ended'
+  readonly ttlMs: number
+}
+
+/** What a client did with a grant, as it saw it itself. */
+export interface CallbackRecord {
+  readonly kind: 'callback'
+  readonly nowMs: number
+  readonly what: 'began' | 'ended' | 'lost'
+  readonly client: string
+  /** One call of `run` or `acquire`. */
+  readonly call: number
+  readonly resource: string
+  readonly operation: string
+  readonly owner: string
+  readonly fence: number
+}
+
+/** How a call of the SDK ended for its caller. */
+export interface CallRecord {
+  readonly kind: 'call'
+  readonly nowMs: number
+  readonly client: string
+  readonly call: number
+  readonly resource: string
+  readonly operation: string
+  readonly status: 'performed' | 'skipped' | 'thrown'
+  readonly fence: number
+  readonly error?: string
+}
+
+/** A client that does not run, or runs again. */
+export interface ClientRecord {
+  readonly kind: 'client'
+  readonly nowMs: number
+  readonly client: string
+  readonly what: 'paused' | 'resumed' | 'crashed'
+}
+
+export type HistoryRecord = StepRecord | SessionRecord | CallbackRecord | CallRecord | ClientRecord
+export type History = readonly HistoryRecord[]
+
+/** A line that a person can read. */
+export function describeRecord(record: HistoryRecord): string {
+  const at = `${(record.nowMs / 1_000).toFixed(3).padStart(9)}s`
+  switch (record.kind) {
+    case 'step': {
+      const { type, ...command } = record.command
+      return `${at} ${record.resource} ${type} ${brief(command)} → ${brief(record.reply)}${record.events.map((event) => `\n${' '.repeat(13)}${event.type} ${brief({ ...event, type: undefined })}`).join('')}`
+    }
+    case 'session':
+      return `${at} session ${record.session.slice(0, 8)} ${record.what}`
+    case 'client':
+      return `${at} ${record.client} ${record.what}`
+    case 'callback':
+      return `${at} ${record.client} call ${record.call} callback ${record.what} ${record.operation} ${record.resource} fence ${record.fence}`
+    case 'call':
+      return `${at} ${record.client} call ${record.call} ${record.status} ${record.operation} ${record.resource} fence ${record.fence} ${record.error ?? ''}`
+  }
+}
+
+function brief(value: object): string {
+  const short = (each: unknown) => (typeof each === 'string' && /^[0-9a-f-]{20,}$/.test(each) ? each.slice(0, 6) : each)
+  return JSON.stringify(value, (_, each) => short(each)).replaceAll('"', '')
+}

@@ -1,0 +1,168 @@
+import { UnavailableError } from '../../client/index.ts'
+import type { CallOptions, InputOf, StreamHandlers, StreamScope, Transport } from '../../client/transport.ts'
+import type { ReplyOf, RequestType } from '../../protocol/index.ts'
+import type { Random } from '../random.ts'
+import type { Process, Scheduler } from './scheduler.ts'
+import type { SimulatedServer } from './server.ts'
+import type { Swarm } from './plan.ts'
+
+/** Messages are late, lost, doubled and out of order; links are cut one way or both. */
+export class Network {
+  readonly #scheduler: Scheduler
+  readonly #random: Random
+  readonly #swarm: Swarm
+  readonly #cuts = new Map<string, number>()
+  readonly streams = new Set<{ cut(): void }>()
+  healed = false
+
+  constructor({ scheduler, random, swarm }: { scheduler: Scheduler; random: Random; swarm: Swarm }) {
+    this.#scheduler = scheduler
+    this.#random = random
+    this.#swarm = swarm
+  }
+
+  get nowMs(): number {
+    return this.#scheduler.nowMs()
+  }
+
+  cut(from: string, to: string): () => void {
+    const link = `${from}>${to}`
+    this.#cuts.set(link, (this.#cuts.get(link) ?? 0) + 1)
+    return () => this.#cuts.set(link, this.#cuts.get(link)! - 1)
+  }
+
+  isCut(from: Process, to: Process): boolean {
+    return (this.#cuts.get(`${from.name}>${to.name}`) ?? 0) > 0
+  }
+
+  delayMs(): number {
+    return this.#random.next() * this.#random.next() * this.#swarm.latencyMs * 4
+  }
+
+  /** A message of its own: it may be lost or arrive twice, and overtakes others. */
+  send(from: Process, to: Process, deliver: () => void): void {
+    const lost = !this.healed && this.#random.chance(this.#swarm.dropRate)
+    const doubled = !this.healed && this.#random.chance(this.#swarm.duplicateRate)
+    if (from.isDead || this.isCut(from, to) || lost) return
+    this.#scheduler.after(to, this.delayMs(), deliver)
+    if (doubled) this.#scheduler.after(to, this.delayMs() + this.#random.next() * 2_000, deliver)
+  }
+
+  later(process: Process, delayMs: number, callback: () => void): () => void {
+    return this.#scheduler.after(process, delayMs, callback)
+  }
+}
+
+const CALL_LIMIT_MS = 10_000
+const SILENCE_MS = 45_000
+
+/** The SDK's way to the servers over that network. */
+export class SimulatedTransport implements Transport {
+  readonly #network: Network
+  readonly #process: Process
+  readonly #servers: readonly SimulatedServer[]
+  #current: number
+  reconnects = 0
+
+  constructor(network: Network, process: Process, servers: readonly SimulatedServer[], first: number) {
+    this.#network = network
+    this.#process = process
+    this.#servers = servers
+    this.#current = first % servers.length
+  }
+
+  call<Type extends RequestType>(request: InputOf<Type>, { timeoutMs = CALL_LIMIT_MS }: CallOptions = {}): Promise<ReplyOf<Type>> {
+    const server = this.#servers[this.#current]!
+    const network = this.#network
+    const text = JSON.stringify(request)
+    return new Promise((resolve, reject) => {
+      const giveUp = (why: string) => {
+        this.#moveOn(server)
+        reject(new UnavailableError(why))
+      }
+      const cancel = network.later(this.#process, Math.min(timeoutMs, CALL_LIMIT_MS), () => giveUp('no answer in time'))
+      const { process } = server
+      if (process.isDead) {
+        network.send(process.isDead ? this.#process : process, this.#process, () => giveUp('connection refused'))
+        return
+      }
+      network.send(this.#process, process, () => {
+        void server.answer(JSON.parse(text)).then((reply) => {
+          if (server.process !== process) return
+          network.send(process, this.#process, () => {
+            cancel()
+            resolve(JSON.parse(JSON.stringify(reply)))
+          })
+        })
+      })
+    })
+  }
+
+  listen(scope: StreamScope, { onEvent, onEnd }: StreamHandlers): { close(): void } {
+    const network = this.#network
+    const server = this.#servers[this.#current]!
+    const { process } = server
+    let open = true
+    let stop = () => {}
+    let arrivesAtMs = 0
+    const end = (reason: string) => {
+      if (!open) return
+      open = false
+      stop()
+      network.streams.delete(stream)
+      this.reconnects++
+      this.#moveOn(server)
+      onEnd(reason)
+    }
+    const stream = {
+      cut: () => {
+        network.later(this.#process, network.delayMs(), () => end('connection reset'))
+      },
+    }
+    network.streams.add(stream)
+    const dead = () => process.isDead || network.isCut(process, this.#process)
+    // What is lost on a stream is everything from there on: TCP delivers in order or not at all.
+    let broken = false
+    const carry = (deliver: () => void) => {
+      if (broken) return
+      if (dead()) {
+        broken = true
+        network.later(this.#process, process.isDead ? network.delayMs() : SILENCE_MS, () => end('the stream fell silent'))
+        return
+      }
+      arrivesAtMs = Math.max(arrivesAtMs + 0.001, network.nowMs + network.delayMs())
+      network.later(this.#process, arrivesAtMs - network.nowMs, () => {
+        if (open) deliver()
+      })
+    }
+    if (process.isDead || network.isCut(this.#process, process)) {
+      network.later(this.#process, process.isDead ? network.delayMs() : CALL_LIMIT_MS, () => end('no connection'))
+    } else {
+      network.later(process, network.delayMs(), () => {
+        void server
+          .listen(scope, (event, id) => carry(() => onEvent(JSON.parse(JSON.stringify(event)), id)))
+          .then(
+            (remove) => {
+              stop = remove
+              if (!open) remove()
+            },
+            () => carry(() => end('the server failed')),
+          )
+      })
+      server.onCrash(() => network.later(this.#process, network.delayMs() + 1, () => end('the server went away')))
+    }
+    return {
+      close: () => {
+        open = false
+        network.streams.delete(stream)
+        stop()
+      },
+    }
+  }
+
+  async close(): Promise<void> {}
+
+  #moveOn(from: SimulatedServer): void {
+    if (this.#servers[this.#current] === from) this.#current = (this.#current + 1) % this.#servers.length
+  }
+}

@@ -1,0 +1,123 @@
+import { type Random, seededRandom } from '../random.ts'
+
+/** What one run is made of; drawn from its seed, and small enough to be cut down when it fails. */
+export interface Plan {
+  readonly seed: number
+  readonly swarm: Swarm
+  readonly actions: readonly Action[]
+  readonly faults: readonly Fault[]
+}
+
+/** The surroundings of one run. Every seed draws its own: a mean of all dangers meets none of them well. */
+export interface Swarm {
+  readonly servers: number
+  readonly clients: number
+  readonly resources: number
+  /** `shared`: servers are stateless over a store of its own clock. `single`: one server that keeps all in memory. */
+  readonly mode: 'shared' | 'single'
+  readonly exclusion: 'operation' | 'resource'
+  readonly ttlMs: number
+  readonly claimMs: number
+  readonly latencyMs: number
+  readonly dropRate: number
+  readonly duplicateRate: number
+  readonly storeFaultRate: number
+  readonly storeLatencyMs: number
+  readonly attempts: number
+  readonly retryDelayMs: number
+  readonly lengthMs: number
+}
+
+export interface Action {
+  readonly atMs: number
+  readonly client: number
+  readonly kind: 'run' | 'acquire' | 'reference' | 'revoke' | 'drop-node'
+  readonly operation: string
+  readonly resource: string
+  readonly workMs: number
+  readonly ends: 'success' | 'failure' | 'permanent' | 'no-effect'
+  readonly waitMs?: number
+  readonly revision?: string
+  readonly abortAfterMs?: number
+  readonly verify?: 'true' | 'false'
+  readonly force?: boolean
+  readonly queueing?: boolean
+  /** Shares its owner with the other asks of its client that do. */
+  readonly sharedOwner?: boolean
+}
+
+export type Fault = { readonly atMs: number; readonly forMs: number } & (
+  | { readonly kind: 'pause-client' | 'crash-client'; readonly client: number }
+  | { readonly kind: 'pause-server' | 'crash-server'; readonly server: number }
+  | { readonly kind: 'partition'; readonly client: number; readonly server: number; readonly way: 'there' | 'back' | 'both' }
+  | { readonly kind: 'store-away' }
+  | { readonly kind: 'reset-streams' }
+)
+
+const ACTIONS = 300
+const FAULTS_MIN = 5
+
+export function planOf(seed: number): Plan {
+  const random = seededRandom(seed)
+  const swarm = swarmOf(random)
+  const actions = Array.from({ length: ACTIONS }, () => actionOf(random, swarm))
+  const faults = Array.from({ length: FAULTS_MIN + random.integer(8) }, () => faultOf(random, swarm))
+  return { seed, swarm, actions: actions.sort((a, b) => a.atMs - b.atMs), faults: faults.sort((a, b) => a.atMs - b.atMs) }
+}
+
+function swarmOf(random: Random): Swarm {
+  const mode = random.chance(0.7) ? 'shared' : 'single'
+  return {
+    mode,
+    servers: mode === 'single' ? 1 : 1 + random.integer(3),
+    clients: 5 + random.integer(4),
+    resources: 1 + random.integer(4),
+    exclusion: random.pick(['operation', 'operation', 'resource']),
+    ttlMs: random.pick([1_000, 3_000, 10_000]),
+    claimMs: random.pick([500, 2_000, 5_000]),
+    latencyMs: random.pick([1, 10, 100]),
+    dropRate: random.pick([0, 0.005, 0.05]),
+    duplicateRate: random.pick([0, 0.02, 0.1]),
+    storeFaultRate: mode === 'single' ? 0 : random.pick([0, 0.01, 0.05]),
+    storeLatencyMs: mode === 'single' ? 0 : random.pick([0, 2, 20]),
+    attempts: random.pick([0, 0, 2, 4]),
+    retryDelayMs: random.pick([0, 0, 300]),
+    lengthMs: random.pick([30_000, 60_000, 120_000]),
+  }
+}
+
+function actionOf(random: Random, swarm: Swarm): Action {
+  const kind = random.pick(['run', 'run', 'run', 'run', 'run', 'run', 'run', 'run', 'acquire', 'acquire', 'reference', 'revoke', 'drop-node'] as const)
+  return {
+    atMs: random.integer(swarm.lengthMs),
+    client: random.integer(swarm.clients),
+    kind: kind === 'drop-node' && random.chance(0.8) ? 'run' : kind,
+    operation: random.pick(['pull', 'pull', 'update', 'delete', 'lock', 'lock']),
+    resource: `r${random.integer(swarm.resources)}`,
+    workMs: random.pick([0, 5, 50, 200, 200, 1_000, swarm.ttlMs]),
+    ends: random.pick(['success', 'success', 'success', 'failure', 'failure', 'permanent', 'no-effect']),
+    ...(random.chance(0.2) && { waitMs: random.pick([0, 500, 5_000]) }),
+    ...(random.chance(0.2) && { revision: random.pick(['v1', 'v2']) }),
+    ...(random.chance(0.1) && { abortAfterMs: random.integer(3_000) }),
+    ...(random.chance(0.15) && { verify: random.pick(['true', 'false'] as const) }),
+    ...(random.chance(0.1) && { force: true }),
+    ...(random.chance(0.05) && { queueing: false }),
+    ...(random.chance(0.1) && { sharedOwner: true }),
+  }
+}
+
+function faultOf(random: Random, swarm: Swarm): Fault {
+  const client = random.integer(swarm.clients)
+  const server = random.integer(swarm.servers)
+  const times = { atMs: random.integer(swarm.lengthMs), forMs: random.integer(3 * swarm.ttlMs) + 100 }
+  const kinds = [
+    { kind: 'pause-client', client },
+    { kind: 'pause-client', client },
+    { kind: 'crash-client', client },
+    { kind: 'pause-server', server },
+    { kind: 'partition', client, server, way: random.pick(['there', 'back', 'both'] as const) },
+    { kind: 'reset-streams' },
+    ...(swarm.mode === 'shared' ? ([{ kind: 'crash-server', server }, { kind: 'store-away' }] as const) : []),
+  ] as const
+  return { ...times, ...random.pick(kinds) }
+}

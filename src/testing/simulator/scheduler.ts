@@ -1,0 +1,85 @@
+import { Deadlines } from '../../core/index.ts'
+import type { Random } from '../random.ts'
+import { settled } from '../simulated-clock.ts'
+
+/** Something that can be paused, and can die. What falls due for it meanwhile waits, or is lost. */
+export class Process {
+  readonly name: string
+  readonly #scheduler: Scheduler
+  #paused = false
+  #dead = false
+  #deferred: (() => void)[] = []
+
+  constructor(name: string, scheduler: Scheduler) {
+    this.name = name
+    this.#scheduler = scheduler
+  }
+
+  get isPaused(): boolean {
+    return this.#paused
+  }
+
+  get isDead(): boolean {
+    return this.#dead
+  }
+
+  pause(): void {
+    this.#paused = true
+  }
+
+  /** What fell due meanwhile happens now, in any order: a process that wakes does not know what came first. */
+  resume(random: Random): void {
+    if (!this.#paused) return
+    this.#paused = false
+    const deferred = this.#deferred
+    this.#deferred = []
+    while (deferred.length > 0) {
+      const [callback] = deferred.splice(random.integer(deferred.length), 1)
+      this.#scheduler.after(this, 0, callback!)
+    }
+  }
+
+  kill(): void {
+    this.#dead = true
+    this.#deferred = []
+  }
+
+  perform(callback: () => void): void {
+    if (this.#dead) return
+    if (this.#paused) this.#deferred.push(callback)
+    else callback()
+  }
+}
+
+/** Virtual time: one event after another, each followed by all that it sets off. The same seed, the same order. */
+export class Scheduler {
+  readonly #tasks = new Deadlines<() => void>()
+  /** Everything that happens has a moment of its own, so that nothing depends on how ties are broken. */
+  #order = 0
+  #nowMs = 0
+  steps = 0
+
+  nowMs(): number {
+    return this.#nowMs
+  }
+
+  after(process: Process, delayMs: number, callback: () => void): () => void {
+    const task = () => process.perform(callback)
+    this.#order = (this.#order + 1) % 1_000_000
+    this.#tasks.set(task, this.#nowMs + Math.max(0, delayMs) + this.#order * 1e-9)
+    return () => this.#tasks.set(task, undefined)
+  }
+
+  async run(untilMs: number, isDone: () => boolean = () => false): Promise<void> {
+    await settled()
+    while (!isDone()) {
+      const nextMs = this.#tasks.nextMs()
+      if (nextMs === undefined || nextMs > untilMs) break
+      const task = this.#tasks.takeDue(nextMs)!
+      this.#nowMs = Math.max(this.#nowMs, nextMs)
+      this.steps++
+      task()
+      await settled()
+    }
+  }
+}

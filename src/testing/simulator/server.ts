@@ -1,0 +1,67 @@
+import { type ErrorBody, errorBody, type Request, requestSchemas } from '../../protocol/index.ts'
+import { type Scope, Service, type Sink, StoreUnavailable, UnknownOutcome } from '../../service/index.ts'
+import type { Store } from '../../stores/store.ts'
+import { Process, type Scheduler } from './scheduler.ts'
+
+/** A server process: the real service, started and killed at will. */
+export class SimulatedServer {
+  readonly name: string
+  readonly #scheduler: Scheduler
+  readonly #openStore: (process: Process) => Store
+  #process!: Process
+  #service!: Service
+  #onCrash = new Set<() => void>()
+
+  constructor({ name, scheduler, openStore }: { name: string; scheduler: Scheduler; openStore: (process: Process) => Store }) {
+    this.name = name
+    this.#scheduler = scheduler
+    this.#openStore = openStore
+    this.start()
+  }
+
+  get process(): Process {
+    return this.#process
+  }
+
+  get service(): Service {
+    return this.#service
+  }
+
+  start(): void {
+    const process = new Process(this.name, this.#scheduler)
+    this.#process = process
+    const timers = { after: (delayMs: number, callback: () => void) => this.#scheduler.after(process, delayMs, callback) }
+    this.#service = new Service({ store: this.#openStore(process), timers, historyLimit: 64 })
+  }
+
+  crash(): void {
+    this.#process.kill()
+    void this.#service.close()
+    for (const tell of this.#onCrash) tell()
+    this.#onCrash.clear()
+  }
+
+  onCrash(listener: () => void): void {
+    this.#onCrash.add(listener)
+  }
+
+  async answer(input: { type: Request['type'] }): Promise<object> {
+    const checked = requestSchemas[input.type].safeParse(input)
+    if (!checked.success) return errorBody('bad-request', checked.error.message)
+    try {
+      return await this.#service.call(checked.data)
+    } catch (error) {
+      return failure(error)
+    }
+  }
+
+  listen(scope: Scope, sink: Sink, lastId?: string): Promise<() => void> {
+    return this.#service.listen(scope, sink, lastId)
+  }
+}
+
+function failure(error: unknown): ErrorBody {
+  if (error instanceof StoreUnavailable) return errorBody('store-unavailable')
+  if (error instanceof UnknownOutcome) return errorBody('unknown-outcome')
+  throw error
+}

@@ -1,0 +1,128 @@
+import { Client } from '../../client/client.ts'
+import { builtInOperations, defaultNamespacePolicy, type Policy } from '../../core/index.ts'
+import { SteadyClock } from '../../service/index.ts'
+import { openMemoryStore } from '../../stores/memory/index.ts'
+import type { Store } from '../../stores/store.ts'
+import { FaultyStore } from '../faulty-store.ts'
+import { FencedResource } from '../fenced-resource.ts'
+import type { ClientRecord, HistoryRecord } from '../history.ts'
+import { type Random, seededRandom } from '../random.ts'
+import { recordSessions } from './record-sessions.ts'
+import { Network, SimulatedTransport } from './network.ts'
+import type { Plan, Swarm } from './plan.ts'
+import { Process, Scheduler } from './scheduler.ts'
+import { SimulatedServer } from './server.ts'
+
+/** A client process: the real SDK over the simulated network. */
+export interface SimulatedClient {
+  readonly name: string
+  readonly process: Process
+  readonly baton: Client
+  readonly transport: SimulatedTransport
+}
+
+/** Everything that there is in one run. */
+export class World {
+  readonly scheduler = new Scheduler()
+  readonly random: Random
+  readonly network: Network
+  readonly history: HistoryRecord[] = []
+  readonly fenced: FencedResource
+  readonly policy: Policy
+  readonly store: Store
+  readonly servers: SimulatedServer[]
+  readonly clients: SimulatedClient[]
+  readonly #swarm: Swarm
+  /** The world itself: what happens to everybody. */
+  readonly outside = new Process('outside', this.scheduler)
+  storeAway = 0
+  reconnects = 0
+  #lives = 0
+
+  constructor({ seed, swarm }: Plan, { checkFences = true }: { readonly checkFences?: boolean } = {}) {
+    this.random = seededRandom(seed ^ 0x5eed)
+    this.#swarm = swarm
+    this.fenced = new FencedResource({ check: checkFences })
+    this.network = new Network({ scheduler: this.scheduler, random: this.random, swarm })
+    this.policy = policyOf(swarm)
+    // A server that keeps all in memory has a clock that stands still while it is paused; a shared store has its own.
+    const steady = new SteadyClock(() => this.scheduler.nowMs())
+    const clock = swarm.mode === 'single' ? steady : this.scheduler
+    const record = (entry: HistoryRecord) => this.history.push(entry)
+    const memory = openMemoryStore({ clock, policy: this.policy, onStep: (step) => record({ kind: 'step', ...step }) })
+    this.store = recordSessions(memory, record)
+    this.servers = Array.from({ length: swarm.servers }, (_, index) => this.#server(`server-${index}`))
+    if (swarm.mode === 'single') this.#beat(steady, this.servers[0]!)
+    this.clients = Array.from({ length: swarm.clients }, (_, index) => this.#client(index))
+  }
+
+  note(client: string, what: ClientRecord['what']): void {
+    this.history.push({ kind: 'client', nowMs: this.scheduler.nowMs(), client, what })
+  }
+
+  /** The client dies; another one takes its name. */
+  replaceClient(index: number): void {
+    const { process, transport, name } = this.clients[index]!
+    process.kill()
+    this.note(name, 'crashed')
+    this.reconnects += transport.reconnects
+    this.clients[index] = this.#client(index)
+  }
+
+  #server(name: string): SimulatedServer {
+    // A service closes its store with itself; this one outlives it.
+    const openStore = (process: Process) =>
+      this.#swarm.mode === 'single' ? { ...this.store, close: async () => {} } : this.#wayTo(this.store, process)
+    return new SimulatedServer({ name, scheduler: this.scheduler, openStore })
+  }
+
+  #wayTo(store: Store, process: Process): Store {
+    const { storeFaultRate, storeLatencyMs } = this.#swarm
+    const { random, scheduler } = this
+    let arrivesAtMs = 0
+    return new FaultyStore(store, {
+      delayMs: () => random.next() * storeLatencyMs,
+      fault: () => {
+        if (this.storeAway > 0) return 'before'
+        if (this.network.healed || !random.chance(storeFaultRate)) return undefined
+        return random.pick(['before', 'after'])
+      },
+      wait: (delayMs) => new Promise((resolve) => scheduler.after(process, delayMs, resolve)),
+      carry: (deliver) => {
+        arrivesAtMs = Math.max(arrivesAtMs + 0.001, scheduler.nowMs() + random.next() * storeLatencyMs)
+        scheduler.after(process, arrivesAtMs - scheduler.nowMs(), deliver)
+      },
+    })
+  }
+
+  #client(index: number): SimulatedClient {
+    const name = `client-${index}`
+    const { scheduler, random, network } = this
+    const process = new Process(name, scheduler)
+    const life = ++this.#lives
+    let ids = 0
+    const transport = new SimulatedTransport(network, process, this.servers, random.integer(16))
+    const clock = {
+      monoMs: () => scheduler.nowMs(),
+      wallMs: () => scheduler.nowMs(),
+      after: (delayMs: number, callback: () => void) => scheduler.after(process, delayMs, callback),
+      stayAwake: () => () => {},
+    }
+    const chance = { id: () => `${name}.${life}.${++ids}`, fraction: () => random.next() }
+    const surroundings = { clock, random: chance, notice: () => {} }
+    const baton = new Client(transport, surroundings, { node: name, ttlMs: this.#swarm.ttlMs })
+    return { name, process, baton, transport }
+  }
+
+  #beat(clock: SteadyClock, server: SimulatedServer): void {
+    clock.beat()
+    this.scheduler.after(server.process, 200, () => this.#beat(clock, server))
+  }
+}
+
+function policyOf({ exclusion, claimMs, attempts, retryDelayMs }: Swarm): Policy {
+  const operations = Object.fromEntries(
+    Object.entries(builtInOperations).map(([name, row]) => [name, { ...row, attempts, retryDelayMs }]),
+  )
+  return { namespaces: { default: { ...defaultNamespacePolicy, exclusion, claimMs, operations } } }
+}

@@ -1,0 +1,172 @@
+import { writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { baton, killRest, openFolder, start, startServer, type TestServer, until } from './cli-process.ts'
+
+let server: TestServer
+const folder = openFolder()
+
+beforeAll(async () => {
+  server = await startServer()
+})
+afterAll(async () => {
+  await server.stop()
+  killRest()
+  folder.remove()
+})
+
+// What they work on differs, and most of the time goes into starting processes.
+describe.concurrent('baton serve', () => {
+  test('says one line, and ends with 0 on SIGTERM though streams are open', async () => {
+    const own = await startServer()
+    const events = own.start('events', '--json')
+    await until('the stream is open', () => events.stdout() !== '')
+    const askedAtMs = Date.now()
+    const { code, stdout } = await own.stop()
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `baton listening on ${own.url}\n` })
+    expect(Date.now() - askedAtMs).toBeLessThan(4_000)
+    events.kill('SIGINT')
+    expect((await events.ended).code).toBe(130)
+  })
+
+  test('a port in use: 69 and what to do', async () => {
+    const { code, stdout, stderr } = await baton(['serve', '--port', new URL(server.url).port])
+    expect({ code, stdout }).toEqual({ code: 69, stdout: '' })
+    expect(stderr).toMatch(/^baton: port \d+ of 127\.0\.0\.1 is in use; .*--port/)
+  })
+
+  test('beyond loopback without tokens: 64 and what to do', async () => {
+    const { code, stderr } = await baton(['serve', '--host', '0.0.0.0', '--port', '0'])
+    expect(code).toBe(64)
+    expect(stderr).toMatch(/--tokens FILE.*--insecure/)
+  })
+
+  test('a store that there is not: 64, and no password is shown', async () => {
+    const { code, stderr } = await baton(['serve', '--store', 'redis://me:secret@host'])
+    expect(code).toBe(64)
+    expect(stderr).not.toContain('secret')
+  })
+
+  test('an odd ALLOW_MULTI_NODE_DOWNLOAD is a warning', async () => {
+    const odd = await startServer([], { ALLOW_MULTI_NODE_DOWNLOAD: 'maybe' })
+    expect((await odd.stop()).stderr).toMatch(/^baton: ALLOW_MULTI_NODE_DOWNLOAD is 'maybe'/)
+  })
+
+  test('reads its file', async () => {
+    writeFileSync(folder.path('c.toml'), 'port = 1\n[policy.namespaces.default.operations.compile]\nattempts = 3\n')
+    const own = await startServer(['--config', folder.path('c.toml')])
+    const { stdout } = await own.baton('policy', 'show', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({
+      version: 1,
+      policy: { namespaces: { default: { operations: { compile: { attempts: 3 }, pull: {} } } } },
+    })
+    await own.stop()
+  })
+})
+
+describe.concurrent('an operator', () => {
+  test('counts references', async () => {
+    expect((await server.baton('refs', 'add', 'r', '--node', 'a')).stdout).toBe('a uses r: 1 reference now\n')
+    expect((await server.baton('refs', 'add', 'r', '--node', 'b')).stdout).toBe('b uses r: 2 references now\n')
+    expect((await server.baton('refs', 'list', 'r')).stdout).toBe('a\nb\n')
+    expect((await server.baton('refs', 'list', 'r', '--json')).stdout).toBe('["a","b"]\n')
+    expect((await server.baton('refs', 'release', 'r', '--node', 'a')).stdout).toContain('1 reference now')
+    expect((await server.baton('refs', 'drop-node', 'b')).stdout).toBe('dropped b from 1 resource\n')
+    expect((await server.baton('refs', 'list', 'r')).stdout).toBe('')
+  })
+
+  test('sees one resource or all, for people and for programs', async () => {
+    await server.baton('run', 'pull', 'seen', '--node', 'a', '--', 'true')
+    await server.baton('run', 'pull', 'seen', '--node', 'a', '--namespace', 'other', '--', 'true')
+    expect((await server.baton('status', 'seen')).stdout).toMatch(/^seen\n {2}kept +pull +a /)
+    const one = JSON.parse((await server.baton('status', 'seen', '--json')).stdout)
+    expect(one).toMatchObject({ namespace: 'default', resource: 'seen', references: ['a'], kept: [{ node: 'a' }] })
+    const all = JSON.parse((await server.baton('status', '--json')).stdout)
+    expect(all.filter((view: { resource: string }) => view.resource === 'seen')).toHaveLength(2)
+    const other = JSON.parse((await server.baton('status', '--json', '--namespace', 'other')).stdout)
+    expect(other).toMatchObject([{ namespace: 'other', resource: 'seen' }])
+    expect((await server.baton('status', 'never')).stdout).toBe('never\n  idle\n')
+  })
+
+  test('watches: a change is told, not asked for', async () => {
+    const watch = server.start('status', 'watched', '--json', '--watch')
+    await until('the first state is shown', () => watch.stdout() !== '')
+    await server.baton('refs', 'add', 'watched', '--node', 'a')
+    await until('the change is shown', () => watch.stdout().trimEnd().split('\n').at(-1)?.includes('"a"'))
+    watch.kill('SIGTERM')
+    expect((await watch.ended).code).toBe(143)
+  })
+
+  test('follows events, of all or of one resource', async () => {
+    const all = server.start('events')
+    const one = server.start('events', '--json', '--resource', 'e1')
+    await until('the stream is open', () => one.stdout() !== '')
+    await until('events are told', async () => {
+      await server.baton('refs', 'add', 'e2', '--node', `n${Math.random()}`)
+      return all.stdout() !== ''
+    })
+    await server.baton('run', 'lock', 'e1', '--node', 'a', '--', 'true')
+    await until('the run is seen', () => all.stdout().includes('a ended: success') && one.stdout().includes('"ended"'))
+    expect(all.stdout()).toMatch(/lock e1 {2}a has the baton \(fence 1\)/)
+    const types = one
+      .stdout()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(types.map(({ type }) => type)).toEqual(['state', 'granted', 'ended'])
+    for (const events of [all, one]) events.kill('SIGTERM')
+    expect([(await all.ended).code, (await one.ended).code]).toEqual([143, 143])
+  })
+
+  test('revoking what nobody holds says so', async () => {
+    const { code, stderr } = await server.baton('revoke', 'pull', 'nobody')
+    expect(code).toBe(1)
+    expect(stderr).toContain('Nothing is held there')
+  })
+
+  test('reads and changes the policy, as TOML and as JSON', async () => {
+    const shown = (await server.baton('policy', 'show')).stdout
+    expect(shown).toContain('[policy.namespaces.default.operations.pull]')
+    writeFileSync(folder.path('p.toml'), `${shown}\n[policy.namespaces.default.operations.compile]\nattempts = 3\n`)
+    expect((await server.baton('policy', 'apply', folder.path('p.toml'))).stdout).toBe(
+      'the policy is at version 2 now\n',
+    )
+    const now = (await server.baton('policy', 'show', '--json')).stdout
+    expect(JSON.parse(now).policy.namespaces.default.operations.compile.attempts).toBe(3)
+    writeFileSync(folder.path('p.json'), now)
+    expect((await server.baton('policy', 'apply', folder.path('p.json'))).code).toBe(0)
+    const stale = await server.baton('policy', 'apply', folder.path('p.json'))
+    expect(stale.code).toBe(1)
+    expect(stale.stderr).toContain('another version')
+    writeFileSync(folder.path('bad.toml'), '[policy.namespaces.default]\nexclusion = "world"\n')
+    expect((await server.baton('policy', 'apply', folder.path('bad.toml'))).code).toBe(64)
+  })
+
+  test.each(['check', 'migrate'])('store %s of a memory store: none is needed', async (tool) => {
+    expect(await baton(['store', tool])).toMatchObject({ code: 0, stdout: expect.stringContaining('none of it') })
+    expect((await baton(['store', tool, '--store', 'redis://x'])).code).toBe(64)
+  })
+})
+
+describe.concurrent('every command', () => {
+  const commands = ['serve', 'run', 'status', 'refs list', 'refs add', 'refs release', 'refs drop-node', 'revoke']
+  const more = ['events', 'policy show', 'policy apply', 'store check', 'store migrate', 'demo']
+
+  test.each([...commands, ...more])('baton %s --help has an example', async (command) => {
+    const { code, stdout } = await baton([...command.split(' '), '--help'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(new RegExp(`Example:\n {2}\\$ baton ${command}`))
+  })
+})
+
+describe('baton demo', () => {
+  test('fetches each of twenty layers once, through failures and a crash', async () => {
+    const { code, stdout, stderr } = await start(['demo', '--fast']).ended
+    expect(stderr).toBe('')
+    expect(code).toBe(0)
+    expect(stdout).toContain('Each of the 20 layers was fetched exactly once.')
+    expect(stdout).toContain('node-h was killed')
+    expect(stdout).toContain('(registry answered 503)')
+    expect(stdout.match(/^ {2}\d\d +1 +node-/gm)).toHaveLength(20)
+    expect(stdout).not.toContain('\u001b[')
+  })
+})

@@ -1,0 +1,116 @@
+import { writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { killRest, openFolder, startServer, type TestServer, until } from './cli-process.ts'
+
+let server: TestServer
+const folder = openFolder()
+
+beforeAll(async () => {
+  server = await startServer()
+})
+afterAll(async () => {
+  await server.stop()
+  killRest()
+  folder.remove()
+})
+
+const sh = (script: string) => ['--', 'sh', '-c', script]
+/** A command that says that it has begun, then waits for a file to end it. */
+const holding = (name: string, end = 'exit 0') =>
+  sh(`echo $$ > ${folder.path(name)}; while [ ! -e ${folder.path(`${name}.go`)} ]; do sleep 0.05; done; ${end}`)
+const begun = (name: string) => until(`${name} has begun`, () => folder.read(name) !== '')
+const waiting = (resource: string, count: number) =>
+  until(`${count} wait for ${resource}`, async () => {
+    const { stdout } = await server.baton('status', resource, '--json')
+    return JSON.parse(stdout).waiting === count
+  })
+
+describe('baton run', () => {
+  test('of five with the same node and layer one runs and four skip', async () => {
+    const script = `echo $BATON_FENCE >> ${folder.path('five')}; sleep 0.5`
+    const ends = await Promise.all(
+      Array.from({ length: 5 }, () => server.baton('run', 'pull', 'five', '--node', 'n', ...sh(script))),
+    )
+    expect(ends.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0])
+    expect(ends.filter(({ stderr }) => /^skipped: pull five was done by n at /m.test(stderr))).toHaveLength(4)
+    expect(folder.read('five')).toMatch(/^\d+\n$/)
+  })
+
+  test('the first fails, the second runs', async () => {
+    const first = server.start('run', 'pull', 'fails', '--node', 'a', ...holding('fa', 'exit 3'))
+    await begun('fa')
+    const second = server.start('run', 'pull', 'fails', '--node', 'b', ...sh(`echo b > ${folder.path('fb')}`))
+    await waiting('fails', 1)
+    expect(folder.read('fb')).toBe('')
+    writeFileSync(folder.path('fa.go'), '')
+    expect((await first.ended).code).toBe(3)
+    expect((await second.ended).code).toBe(0)
+    expect(folder.read('fb')).toBe('b\n')
+  })
+
+  test('the holder is killed with kill -9: the next one runs within 4 s', async () => {
+    const script = `echo $$ > ${folder.path('victim')}; exec sleep 30`
+    const victim = server.start('run', 'pull', 'killed', '--node', 'a', '--ttl', '2s', ...sh(script))
+    await begun('victim')
+    const next = server.start('run', 'pull', 'killed', '--node', 'b', ...sh('exit 0'))
+    await waiting('killed', 1)
+    victim.kill('SIGKILL')
+    const killedAtMs = Date.now()
+    const { code, stderr } = await next.ended
+    process.kill(Number(folder.read('victim')), 'SIGKILL')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(Date.now() - killedAtMs).toBeLessThan(4_000)
+  })
+
+  test('the command sees what it is run for', async () => {
+    const script = 'echo $BATON_OPERATION $BATON_RESOURCE $BATON_NODE $BATON_FENCE'
+    const { stdout } = await server.baton('run', 'lock', 'seen', '--node', 'node-a', ...sh(script))
+    expect(stdout).toBe('lock seen node-a 1\n')
+  })
+
+  test('another revision is other work, --force does it again', async () => {
+    const pull = (...flags: string[]) => server.baton('run', 'pull', 'rev', '--node', 'a', ...flags, ...sh('echo ran'))
+    expect((await server.baton('run', 'update', 'rev', '--revision', '1', ...sh('echo ran'))).stdout).toBe('ran\n')
+    expect((await server.baton('run', 'update', 'rev', '--revision', '1', ...sh('echo ran'))).stdout).toBe('')
+    expect((await server.baton('run', 'update', 'rev', '--revision', '2', ...sh('echo ran'))).stdout).toBe('ran\n')
+    expect((await pull()).stdout).toBe('ran\n')
+    expect((await pull()).stdout).toBe('')
+    expect((await pull('--force')).stdout).toBe('ran\n')
+  })
+
+  test('SIGTERM goes to the command, and its end is reported', async () => {
+    const script = `trap 'exit 5' TERM; echo > ${folder.path('term')}; while :; do sleep 0.05; done`
+    const run = server.start('run', 'pull', 'term', ...sh(script))
+    await begun('term')
+    run.kill('SIGTERM')
+    expect((await run.ended).code).toBe(5)
+    const { stdout } = await server.baton('status', 'term', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({
+      grants: [],
+      recent: [{ outcome: { outcome: 'failure', error: 'exit code 5' } }],
+    })
+  })
+
+  test('a command that a signal ends is reported, and exits as a shell says it', async () => {
+    const run = server.start('run', 'pull', 'int', ...holding('int'))
+    await begun('int')
+    run.kill('SIGINT')
+    expect((await run.ended).code).toBe(130)
+  })
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s while waiting leaves the line and exits with %d', async (signal, code) => {
+    const holder = server.start('run', 'pull', signal, ...holding(`hold-${signal}`))
+    await begun(`hold-${signal}`)
+    const waiter = server.start('run', 'pull', signal, ...sh(`echo > ${folder.path(`never-${signal}`)}`))
+    await waiting(signal, 1)
+    waiter.kill(signal)
+    expect((await waiter.ended).code).toBe(code)
+    await waiting(signal, 0)
+    holder.kill('SIGTERM')
+    await holder.ended
+    expect(folder.read(`never-${signal}`)).toBe('')
+  })
+})

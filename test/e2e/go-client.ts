@@ -1,0 +1,97 @@
+import { type OpenStream, roundTrips, type World } from './server-world.ts'
+
+export interface GoClientOptions {
+  readonly node: string
+  readonly type?: string
+  readonly resource?: string
+  /** Whether it says in its subscription who it is. */
+  readonly named?: boolean
+}
+
+export type Locked = 'acquired' | 'done' | { readonly refused: string }
+
+/** The known client of the classic paths, as classic-wire.md describes it, with all of its habits. */
+export class GoClient {
+  readonly node: string
+  readonly #world: World
+  readonly #type: string
+  readonly #resource: string
+  readonly #named: boolean
+  posts = 0
+  subscriptions = 0
+  #stream: OpenStream | undefined
+
+  constructor(world: World, { node, type = 'pull', resource = 'x', named = true }: GoClientOptions) {
+    this.#world = world
+    this.node = node
+    this.#type = type
+    this.#resource = resource
+    this.#named = named
+  }
+
+  async lock(): Promise<Locked> {
+    for (;;) {
+      this.posts++
+      const { status, body } = await this.#world.post('/lock', this.#body())
+      if (status !== 200 && status !== 403) throw new Error(`POST /lock: ${status}`)
+      if (body.error) return { refused: body.error }
+      if (body.acquired) return 'acquired'
+      if (await this.#wait()) return 'done'
+    }
+  }
+
+  async unlock(error?: string): Promise<{ status: number; released: boolean }> {
+    const { status, body } = await this.#world.post('/unlock', { ...this.#body(), ...(error && { error }) })
+    return { status, released: body.released }
+  }
+
+  /** Its process dies. */
+  die(): void {
+    this.#stream?.close()
+  }
+
+  /** Until success (true), or until it has reason to ask again (false). */
+  async #wait(): Promise<boolean> {
+    for (;;) {
+      const sinceMs = this.#world.clock.nowMs()
+      const event = await this.#firstLine()
+      if (this.#world.clock.nowMs() - sinceMs >= 1_000) return false
+      if (event.success) return true
+      if (event.node_id === this.node) return false
+    }
+  }
+
+  /** Subscribes, takes the first line and closes. */
+  async #firstLine(): Promise<{ success: boolean; node_id: string }> {
+    this.subscriptions++
+    const name = this.#named ? `&node_id=${this.node}` : ''
+    const stream = await this.#world.stream(`/lock/subscribe?type=${this.#type}&resource_id=${this.#resource}${name}`)
+    this.#stream = stream
+    const died = stream.ended.then((how) => {
+      if (how === 'end') throw new Error('the stream ended while waiting')
+      return new Promise<never>(() => {})
+    })
+    await Promise.race([stream.until(() => stream.events().length > 0), died])
+    stream.close()
+    return stream.events()[0]
+  }
+
+  #body() {
+    return { type: this.#type, resource_id: this.#resource, node_id: this.node }
+  }
+}
+
+/** Lets time pass in small steps until this is settled. */
+export async function inTime<Result>(world: World, result: Promise<Result>, limitMs = 60_000): Promise<Result> {
+  let over = false
+  const done = result.finally(() => {
+    over = true
+  })
+  done.catch(() => {})
+  for (let passedMs = 0; !over; passedMs += 100) {
+    if (passedMs > limitMs) throw new Error(`not settled within ${limitMs} ms`)
+    await roundTrips(world)
+    if (!over) await world.clock.advance(100)
+  }
+  return done
+}

@@ -1,0 +1,148 @@
+import { request as httpRequest } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { onTestFinished } from 'vitest'
+import type { Policy } from '../../src/core/index.ts'
+import { type AppOptions, buildApp, listen } from '../../src/server/index.ts'
+import { Service } from '../../src/service/index.ts'
+import { openMemoryStore } from '../../src/stores/memory/index.ts'
+import type { Store } from '../../src/stores/store.ts'
+import { SimulatedClock, settled } from '../../src/testing/index.ts'
+
+export interface World {
+  readonly app: FastifyInstance
+  readonly clock: SimulatedClock
+  readonly service: Service
+  readonly store: Store
+  /** Where it listens; listens first if need be. */
+  url(): Promise<string>
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
+  get(path: string, headers?: Record<string, string>): Promise<Answer>
+  stream(path: string, headers?: Record<string, string>): Promise<OpenStream>
+}
+
+export interface Answer {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  readonly body: any
+  readonly headers: Record<string, unknown>
+}
+
+/** A server over a memory store whose time passes only when told to. Goes with the test. */
+export function newWorld(
+  options: Partial<AppOptions> & { policy?: Policy; wrap?: (store: Store) => Store } = {},
+): World {
+  const { policy, wrap = (store) => store, ...appOptions } = options
+  const clock = new SimulatedClock()
+  const store = wrap(openMemoryStore({ clock, ...(policy && { policy }) }))
+  const service = new Service({ store, timers: clock })
+  const app = buildApp({ service, timers: clock, ...appOptions })
+  let listening: Promise<string> | undefined
+  const url = () => {
+    listening ??= listen(app, { port: 0 })
+    return listening
+  }
+  onTestFinished(async () => {
+    await app.close()
+    await service.close()
+  })
+  const ask = async (method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown, headers = {}): Promise<Answer> => {
+    const payload = body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }
+    const reply = await app.inject({ method, url: path, headers, ...payload })
+    return { status: reply.statusCode, body: parsed(reply.body), headers: reply.headers }
+  }
+  return {
+    app,
+    clock,
+    service,
+    store,
+    url,
+    post: (path, body, headers) => ask('POST', path, body, headers),
+    get: (path, headers) => ask('GET', path, undefined, headers),
+    stream: async (path, headers) => openStream((await url()) + path, headers),
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** What a reader of a stream has seen so far. */
+export interface OpenStream {
+  readonly status: number
+  readonly headers: Record<string, unknown>
+  /** All text so far. */
+  text(): string
+  /** The `data:` of every frame so far. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape.
+  events(): any[]
+  /** The `id:` of every frame so far. */
+  ids(): string[]
+  /** Waits for real input, not for time. */
+  until(condition: () => boolean): Promise<void>
+  /** Resolves with how it ended. */
+  readonly ended: Promise<'end' | 'reset'>
+  close(): void
+}
+
+export function openStream(url: string, headers: Record<string, string> = {}): Promise<OpenStream> {
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest(url, { headers, agent: false })
+    outgoing.on('error', reject)
+    outgoing.on('response', (response) => {
+      let text = ''
+      const waiting = new Set<() => void>()
+      response.setEncoding('utf8')
+      response.on('data', (chunk: string) => {
+        text += chunk
+        for (const look of waiting) look()
+      })
+      const ended = new Promise<'end' | 'reset'>((over) => {
+        response.on('end', () => over('end'))
+        response.on('error', () => over('reset'))
+      })
+      // Whole frames only: the last one may be under way.
+      const lines = (prefix: string) =>
+        text
+          .slice(0, text.lastIndexOf('\n\n') + 1)
+          .split('\n')
+          .filter((line) => line.startsWith(prefix))
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        text: () => text,
+        events: () => lines('data: ').map((line) => JSON.parse(line.slice(6))),
+        ids: () => lines('id: ').map((line) => line.slice(4)),
+        until: (condition) =>
+          new Promise((met) => {
+            const look = () => {
+              if (!condition()) return
+              waiting.delete(look)
+              met()
+            }
+            waiting.add(look)
+            look()
+          }),
+        ended,
+        close: () => outgoing.destroy(),
+      })
+    })
+    outgoing.end()
+  })
+}
+
+/** Lets what is under way on this machine's sockets arrive, for claims that nothing comes. */
+export async function quiet(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await settled()
+}
+
+/** The same by whole requests: when these are answered, what was sent before them has been too. */
+export async function roundTrips(world: World, count = 3): Promise<void> {
+  for (let trip = 0; trip < count; trip++) {
+    const stream = await world.stream('/healthz')
+    await stream.ended
+  }
+}

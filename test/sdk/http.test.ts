@@ -1,0 +1,219 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { systemClientClock } from '../../src/client/clock.ts'
+import { httpTransport } from '../../src/client/http-transport.ts'
+import type { ConnectOptions } from '../../src/client/index.ts'
+import { connect, RefusedError, UnavailableError } from '../../src/client/index.ts'
+import { defaultPolicy } from '../../src/core/index.ts'
+import { type AppOptions, buildApp, listen } from '../../src/server/index.ts'
+import { Service, systemClock } from '../../src/service/index.ts'
+import { openMemoryStore } from '../../src/stores/memory/index.ts'
+import { outcomeOf, work } from './client-world.ts'
+
+/** Real servers over one service, on real sockets. They go with the test. */
+function newServers() {
+  const clock = systemClock()
+  const service = new Service({ store: openMemoryStore({ clock, policy: defaultPolicy }) })
+  onTestFinished(async () => {
+    await service.close()
+    clock.stop()
+  })
+  const serve = async (options: Partial<AppOptions> = {}) => {
+    const app = buildApp({ service, ...options })
+    let running = true
+    const stop = async () => {
+      if (running) await app.close()
+      running = false
+    }
+    onTestFinished(stop)
+    return { url: await listen(app, { port: 0 }), stop }
+  }
+  return { service, serve }
+}
+
+async function client(urls: string | string[], options: ConnectOptions = {}) {
+  const baton = await connect(urls, options)
+  onTestFinished(() => baton.close())
+  return baton
+}
+
+function transport(url: string) {
+  const made = httpTransport({ urls: [url], clock: systemClientClock(), notice: () => {} })
+  onTestFinished(() => made.close())
+  return made
+}
+
+/** Something that listens and never says a word. */
+async function blackhole(): Promise<string> {
+  const sockets = new Set<Socket>()
+  const server: Server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+test('over HTTP: ten nodes want the same work, one does it, nine are told', async () => {
+  const { serve } = newServers()
+  const { url } = await serve()
+  const nodes = await Promise.all(Array.from({ length: 10 }, (_, i) => client(url, { node: `node-${i}` })))
+  const job = work<{ bytes: number }>()
+  let runs = 0
+  const all = nodes.map((baton) =>
+    baton.run('pull', 'sha256:a/b c?d&e', () => {
+      runs++
+      return job.done
+    }),
+  )
+  await until(async () => (await nodes[0]!.status('sha256:a/b c?d&e')).waiting === 9)
+  job.finish({ bytes: 3 })
+  const done = await Promise.all(all)
+  expect(runs).toBe(1)
+  expect(done.filter(({ status }) => status === 'skipped')).toHaveLength(9)
+  for (const { result } of done) expect(result).toEqual({ bytes: 3 })
+  expect((await nodes[0]!.references.list('sha256:a/b c?d&e')).length).toBe(10)
+})
+
+test('over HTTP: a failure reaches the next in line through the stream', async () => {
+  const { serve } = newServers()
+  const { url } = await serve()
+  const [a, b] = [await client(url, { node: 'a' }), await client(url, { node: 'b' })]
+  const grant = await a.acquire('pull', 'x')
+  const next = b.acquire('pull', 'x')
+  await until(async () => (await a.status('x')).waiting === 1)
+  await grant.fail(new Error('no route'))
+  expect(await next).toMatchObject({ fence: 2, attempt: 2, previous: { node: 'a', error: 'no route' } })
+})
+
+test('over HTTP: everything else that a client can ask', async () => {
+  const { serve } = newServers()
+  const { url } = await serve()
+  const baton = await client(`${url}/`, { node: 'a' })
+  const grant = await baton.acquire('lock', 'l')
+  grant.progress({ percent: 5 })
+  await until(async () => (await baton.status('l')).grants[0]?.progress !== undefined)
+  expect(await grant.waiters()).toEqual([])
+  const listed: string[] = []
+  for await (const { resource } of baton.list({ active: true })) listed.push(resource)
+  expect(listed).toEqual(['l'])
+  expect(await baton.revoke('lock', 'l', { fence: 1 })).toEqual({ node: 'a', fence: 1 })
+  expect(await baton.references.add('l')).toBe(1)
+  expect(await baton.references.dropNode('a')).toBe(1)
+  const { version, policy } = await baton.policy()
+  expect((await baton.applyPolicy(policy, version)).version).toBe(version + 1)
+  expect(await outcomeOf(baton.acquire('nonsense', 'x'))).toMatchObject({ code: 'unknown-operation' })
+})
+
+test('over HTTP: a revoked holder is told by its signal', async () => {
+  const { serve } = newServers()
+  const { url } = await serve()
+  const [a, operator] = [await client(url, { node: 'a' }), await client(url, { node: 'o' })]
+  const first = await a.acquire('lock', 'l')
+  const second = a.acquire('lock', 'l')
+  await until(async () => (await a.status('l')).waiting === 1)
+  await operator.revoke('lock', 'l')
+  expect((await second).fence).toBe(2)
+  await until(() => first.signal.aborted)
+})
+
+test('over HTTP: events, with what happened while the stream was away', async () => {
+  const { serve } = newServers()
+  const [one, two] = [await serve(), await serve()]
+  const [watcher, actor] = [await client([one.url, two.url]), await client(two.url, { node: 'a' })]
+  const seen: string[] = []
+  const stop = new AbortController()
+  const watching = (async () => {
+    for await (const event of watcher.events({ signal: stop.signal })) {
+      seen.push('resource' in event ? `${event.type} ${event.resource}` : event.type)
+    }
+  })()
+  await until(() => seen.length === 1)
+  await actor.references.add('x')
+  await until(() => seen.length === 2)
+  await one.stop()
+  await actor.references.add('y')
+  await until(() => seen.length === 3)
+  expect(seen).toEqual(['state', 'referenced x', 'referenced y'])
+  stop.abort()
+  await watching
+})
+
+test('a server that goes is left for the next one: grants and places in line live on', async () => {
+  const { serve } = newServers()
+  const [one, two] = [await serve(), await serve()]
+  const notices: string[] = []
+  const a = await client(`${one.url},${two.url}`, { node: 'a', onNotice: (notice) => notices.push(notice) })
+  const b = await client([one.url, two.url], { node: 'b' })
+  const grant = await a.acquire('lock', 'l')
+  let runs = 0
+  const waiting = b.run('lock', 'l', ({ fence }) => {
+    runs++
+    return fence
+  })
+  await until(async () => (await a.status('l')).waiting === 1)
+  await one.stop()
+  await grant.succeed()
+  expect(await waiting).toMatchObject({ status: 'performed', result: 2 })
+  expect(runs).toBe(1)
+  expect(notices.some((notice) => notice.startsWith(`leaving ${one.url}`))).toBe(true)
+})
+
+test('a server that swallows everything is left for the next one', async () => {
+  const { serve } = newServers()
+  const { url } = await serve()
+  const baton = await client([await blackhole(), url], { node: 'a', whenUnavailable: 'fail' })
+  expect(await baton.run('lock', 'l', () => 'done')).toMatchObject({ status: 'performed' })
+})
+
+test('a server that is not Baton is no server', async () => {
+  const { createServer } = await import('node:http')
+  const page = createServer((_, reply) => reply.writeHead(404, { 'content-type': 'text/html' }).end('<h1>no</h1>'))
+  await new Promise<void>((resolve) => page.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void page.close())
+  const url = `http://127.0.0.1:${(page.address() as { port: number }).port}`
+  const error = await outcomeOf(transport(url).call<'get-policy'>({ type: 'get-policy' }))
+  expect(error).toBeInstanceOf(UnavailableError)
+  expect((error as Error).message).toMatch(/it answered 404, and not as Baton does/)
+})
+
+test('nobody there: an UnavailableError that says where', async () => {
+  const { serve } = newServers()
+  const { url, stop } = await serve()
+  await stop()
+  const error = await outcomeOf(transport(url).call<'get-policy'>({ type: 'get-policy' }))
+  expect(error).toBeInstanceOf(UnavailableError)
+  expect((error as Error).message).toMatch(new RegExp(`no answer from ${url}: .*ECONNREFUSED`))
+})
+
+test('a token is sent as a bearer token, and a wrong one is a refusal', async () => {
+  const { createHash } = await import('node:crypto')
+  const { serve } = newServers()
+  const sha256 = createHash('sha256').update('s3cret').digest('hex')
+  const { url } = await serve({ tokens: [{ sha256, role: 'admin' }] })
+  const baton = await client(url, { token: 's3cret', node: 'a' })
+  expect((await baton.run('lock', 'l', () => 1)).status).toBe('performed')
+  const stranger = await client(url, { token: 'guess' })
+  const error = await outcomeOf(stranger.run('lock', 'l', () => 1))
+  expect(error).toBeInstanceOf(RefusedError)
+  expect(error).toMatchObject({ code: 'unauthorised' })
+  for await (const event of baton.events()) {
+    expect(event.type).toBe('state')
+    break
+  }
+  await expect(stranger.events()[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 'unauthorised' })
+})
+
+test('URLs are checked: no credentials, no other schemes', async () => {
+  await expect(connect('ftp://x')).rejects.toThrow(/'ftp:\/\/x' is not the URL of a server/)
+  await expect(connect('http://user:secret@host')).rejects.toThrow(/give a token instead/)
+  await expect(connect('')).rejects.toThrow(/no server is named/)
+})
