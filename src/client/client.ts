@@ -19,8 +19,9 @@ import { Contact, type Surroundings } from './contact.ts'
 import { BatonError, SkippedError } from './errors.ts'
 import { eventFeed } from './event-feed.ts'
 import { run } from './run.ts'
-import { Sessions } from './session.ts'
+import { type Session, Sessions } from './session.ts'
 import { SessionStream } from './session-stream.ts'
+import { Strays } from './strays.ts'
 import type { InputOf, Transport } from './transport.ts'
 import type { Wiring } from './wiring.ts'
 
@@ -43,6 +44,9 @@ export class Client implements Baton {
     const { node = hostname(), namespace = 'default', ttlMs = LIMITS.ttlDefaultMs, whenUnavailable = 'wait' } = options
     checkOptions({ node, namespace, ttlMs })
     const contact = new Contact(transport, surroundings)
+    const stream = new SessionStream(transport, contact, surroundings)
+    const strays = new Strays(contact, () => stream.standpoints())
+    const onRenewed = (session: Session, places: number) => void strays.look(session, places).catch(() => {})
     this.node = node
     this.#boundTo = options.namespace
     this.#transport = transport
@@ -53,8 +57,8 @@ export class Client implements Baton {
       ttlMs,
       whenUnavailable,
       contact,
-      sessions: new Sessions(contact, surroundings, { node, ttlMs }),
-      stream: new SessionStream(transport, contact, surroundings),
+      sessions: new Sessions(contact, surroundings, { node, ttlMs, onRenewed }),
+      stream,
       open: new Set(),
     }
     this.references = this.#references()

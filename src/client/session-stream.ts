@@ -69,6 +69,11 @@ export class SessionStream {
     }
   }
 
+  /** Everything that this client asks for or holds. */
+  standpoints(): ReadonlySet<string> {
+    return new Set(this.#all().map(({ standpoint }) => standpointName(standpoint)))
+  }
+
   /** Keeps the stream of this session open until it is let go. */
   need(session: Session): () => void {
     this.#needs++
@@ -126,7 +131,7 @@ export class SessionStream {
     if (event.type === 'state') this.#onState(event, opening)
     else if ('owner' in event) {
       for (const listener of [...(this.#listeners.get(event.owner) ?? [])]) {
-        if (nameOf(event) === nameOf(listener.standpoint)) listener.onEvent(event)
+        if (standpointName(event) === standpointName(listener.standpoint)) listener.onEvent(event)
       }
     }
   }
@@ -139,8 +144,8 @@ export class SessionStream {
       this.#session?.lose('the session has ended')
       return
     }
-    const standings = new Map(state.places.map((place) => [nameOf(place), place.standing]))
-    for (const listener of this.#all()) listener.onState(standings.get(nameOf(listener.standpoint)), opening)
+    const standings = new Map(state.places.map((place) => [standpointName(place), place.standing]))
+    for (const listener of this.#all()) listener.onState(standings.get(standpointName(listener.standpoint)), opening)
   }
 
   #onEnd(reason: string): void {
@@ -160,6 +165,6 @@ export class SessionStream {
   }
 }
 
-function nameOf({ namespace, resource, operation, owner }: Standpoint): string {
+export function standpointName({ namespace, resource, operation, owner }: Standpoint): string {
   return JSON.stringify([namespace, resource, operation, owner])
 }

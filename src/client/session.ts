@@ -13,6 +13,7 @@ interface SessionStart {
   readonly ttlMs: number
   /** When the request that opened it was sent. */
   readonly sentAt: Moment
+  readonly onRenewed: (session: Session, places: number) => void
 }
 
 const MARGIN_MIN_MS = 200
@@ -34,6 +35,7 @@ export class Session {
   readonly #surroundings: Surroundings
   readonly #onLost = new Set<(error: GrantLostError) => void>()
   readonly #backoff: Backoff
+  readonly #onRenewed: SessionStart['onRenewed']
   #renewedAt: Moment
   #retryAtMs = 0
   #users = 0
@@ -41,12 +43,13 @@ export class Session {
   #lost: GrantLostError | undefined
   #cancelTimer = () => {}
 
-  constructor(contact: Contact, surroundings: Surroundings, { id, ttlMs, sentAt }: SessionStart) {
+  constructor(contact: Contact, surroundings: Surroundings, { id, ttlMs, sentAt, onRenewed }: SessionStart) {
     this.id = id
     this.ttlMs = ttlMs
     this.#contact = contact
     this.#surroundings = surroundings
     this.#renewedAt = sentAt
+    this.#onRenewed = onRenewed
     this.#backoff = new Backoff(surroundings.random, ttlMs / 10)
   }
 
@@ -108,7 +111,7 @@ export class Session {
         { type: 'renew-session', session: this.id },
         { tries, timeoutMs },
       )
-      if (reply.status === 'alive') this.#renewed(sentAt)
+      if (reply.status === 'alive') this.#renewed(sentAt, reply.places)
       else if (reply.code === 'session-lost') this.lose('the session has ended')
       else {
         this.#surroundings.notice(`the session could not be renewed: ${reply.message}`)
@@ -122,9 +125,10 @@ export class Session {
     }
   }
 
-  #renewed(sentAt: Moment): void {
+  #renewed(sentAt: Moment, places: number): void {
     this.#renewedAt = sentAt
     this.#backoff.reset()
+    this.#onRenewed(this, places)
   }
 
   /** Whatever it was, the next try may do better; if none does, the deadline decides. */
@@ -149,16 +153,22 @@ export class Sessions {
   readonly #surroundings: Surroundings
   readonly #node: string
   readonly #ttlMs: number
+  readonly #onRenewed: SessionStart['onRenewed']
   #current: Session | undefined
   #opening: Promise<Session> | undefined
   #nextId: string
   #tries = 0
 
-  constructor(contact: Contact, surroundings: Surroundings, { node, ttlMs }: { node: string; ttlMs: number }) {
+  constructor(
+    contact: Contact,
+    surroundings: Surroundings,
+    { node, ttlMs, onRenewed }: { readonly node: string } & Pick<SessionStart, 'ttlMs' | 'onRenewed'>,
+  ) {
     this.#contact = contact
     this.#surroundings = surroundings
     this.#node = node
     this.#ttlMs = ttlMs
+    this.#onRenewed = onRenewed
     this.#nextId = surroundings.random.id()
   }
 
@@ -182,7 +192,8 @@ export class Sessions {
     const reply = await this.#contact.try<'open-session'>(request, { tries: this.#tries++, timeoutMs: this.#ttlMs / 2 })
     this.#tries = 0
     if (reply.status === 'refused') throw refusedError(reply)
-    this.#current = new Session(this.#contact, this.#surroundings, { id: this.#nextId, ttlMs: reply.ttlMs, sentAt })
+    const start = { id: this.#nextId, ttlMs: reply.ttlMs, sentAt, onRenewed: this.#onRenewed }
+    this.#current = new Session(this.#contact, this.#surroundings, start)
     this.#nextId = this.#surroundings.random.id()
     return this.#current
   }

@@ -94,6 +94,11 @@ export interface SessionLost {
   readonly owner: string
 }
 
+/** The session lives, but gives this place up: nobody knows of it any more. */
+export interface Leave extends Omit<SessionLost, 'type'> {
+  readonly type: 'leave'
+}
+
 export interface AddReference {
   readonly type: 'add-reference'
   readonly node: string
@@ -119,6 +124,7 @@ export type Command =
   | Progress
   | Expire
   | SessionLost
+  | Leave
   | AddReference
   | ReleaseReference
   | DropNode
@@ -132,6 +138,7 @@ interface Replies {
   progress: ProgressReply
   expire: DoneReply
   'session-lost': DoneReply
+  leave: DoneReply
   'add-reference': ReferencesReply
   'release-reference': ReferencesReply
   'drop-node': ReferencesReply

@@ -67,7 +67,12 @@ const fitting: fc.Arbitrary<Loose> = fc.record({
 
 const other: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ type: fc.constant('cancel' as const), operation, owner, hold }),
-  fc.record({ type: fc.constant('session-lost' as const), session: fc.constantFrom('s1', 's2'), operation, owner }),
+  fc.record({
+    type: fc.constantFrom('session-lost' as const, 'leave' as const),
+    session: fc.constantFrom('s1', 's2'),
+    operation,
+    owner,
+  }),
   fc.record({
     type: fc.constantFrom(
       'add-reference' as const,

@@ -3,9 +3,9 @@ import { goOn, tell } from './go-on.ts'
 import { type Attempt, firstAttempt } from './grant.ts'
 import { type OperationPolicy, operationOf, plainOperation } from './policy.ts'
 import { reference } from './references.ts'
-import type { Failed, Outcome, Skip, SuccessOutcome } from './reply.ts'
-import type { Grant } from './state.ts'
-import { ANSWER_MS, type Turn } from './turn.ts'
+import { type Failed, type Outcome, refused, type Skip, type SuccessOutcome } from './reply.ts'
+import { askName, type Grant } from './state.ts'
+import { ANSWER_MS, RELEASED_MS, setLast, type Turn } from './turn.ts'
 
 type Unsuccessful = Exclude<Outcome, SuccessOutcome>
 
@@ -16,6 +16,7 @@ export function endGrant(turn: Turn, grant: Grant, outcome: Outcome): void {
   const sessions = new Set<string>()
   for (const lease of [...grant.holds.values(), grant.unclaimedLease]) if (lease?.session) sessions.add(lease.session)
   resource.grants.delete(operation)
+  for (const hold of grant.holds.keys()) rememberEnd(turn, grant, hold)
   events.push({ type: 'ended', operation, owner, node, sessions: [...sessions], fence, outcome, attempt })
   if (wasClaimed(grant)) {
     const recent = { outcome, node, owner, fence, revision, atMs: nowMs, untilMs: nowMs + ANSWER_MS }
@@ -26,10 +27,21 @@ export function endGrant(turn: Turn, grant: Grant, outcome: Outcome): void {
   else fail(turn, { grant, row, outcome })
 }
 
+/**
+ * A hold that ended without being released is remembered like one that was: it cannot be released any more, and a
+ * retry of its ask that comes late takes no second grant.
+ */
+function rememberEnd({ resource, nowMs }: Turn, { operation, owner, fence }: Grant, hold: string): void {
+  const name = askName(operation, owner, hold)
+  if (resource.released.get(name)?.fence === fence) return
+  setLast(resource.released, name, { fence, reply: refused('unknown-grant'), untilMs: nowMs + RELEASED_MS })
+}
+
 /** One hold of several goes; the grant lives. */
 export function endHold(turn: Turn, grant: Grant, hold: string): void {
   const { operation, owner, node, fence } = grant
   const session = grant.holds.get(hold)?.session
+  rememberEnd(turn, grant, hold)
   grant.holds.delete(hold)
   turn.events.push({ type: 'hold-ended', operation, asker: { owner, node, hold, session }, fence })
 }

@@ -10,7 +10,13 @@ export interface Asker {
 
 /** What a step changed, for those who listen. */
 export type Event =
-  | { readonly type: 'queued'; readonly operation: string; readonly asker: Asker; readonly position: number; readonly revision?: string }
+  | {
+      readonly type: 'queued'
+      readonly operation: string
+      readonly asker: Asker
+      readonly position: number
+      readonly revision?: string
+    }
   /** `handOver`: it went to a waiter, who has to claim it. */
   | {
       readonly type: 'granted'

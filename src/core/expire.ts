@@ -51,7 +51,7 @@ function expireGrant(turn: Turn, grant: Grant): void {
     return
   }
   const over = [...grant.holds].filter(([, lease]) => (lease.expiresAtMs ?? Infinity) <= nowMs).map(([hold]) => hold)
-  loseHolds(turn, grant, over)
+  loseHolds(turn, { grant, holds: over })
 }
 
 /** A grant that its waiter has not claimed passes on. */
@@ -60,11 +60,14 @@ export function passOver(turn: Turn, grant: Grant): void {
   endGrant(turn, grant, { outcome: 'expired', error: 'not claimed in time' })
 }
 
-/** These holds are gone with what kept them alive; with the last one the grant ends. */
-export function loseHolds(turn: Turn, grant: Grant, holds: readonly string[]): void {
+/** These holds are gone, with what kept them alive or because they were left; with the last one the grant ends. */
+export function loseHolds(
+  turn: Turn,
+  { grant, holds, left = false }: { grant: Grant; holds: readonly string[]; left?: boolean },
+): void {
   if (holds.length === 0) return
-  if (holds.length === grant.holds.size) endGrant(turn, grant, { outcome: 'expired', error: 'its session ran out' })
-  else for (const hold of holds) endHold(turn, grant, hold)
+  if (holds.length < grant.holds.size) for (const hold of holds) endHold(turn, grant, hold)
+  else endGrant(turn, grant, left ? { outcome: 'cancelled' } : { outcome: 'expired', error: 'its session ran out' })
 }
 
 type Remembered = Map<string, { readonly untilMs: number }>

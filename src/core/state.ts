@@ -114,8 +114,8 @@ export interface KeptAnswer {
   readonly untilMs: number
 }
 
-/** A hold that was released, remembered so that the same release again gets the same answer. */
-export interface ReleasedHold {
+/** A hold that has ended, remembered so that the same release again gets the same answer. */
+export interface EndedHold {
   readonly fence: number
   readonly reply: ReleaseReply
   readonly untilMs: number
@@ -136,7 +136,7 @@ export interface Resource {
   readonly recent: Map<string, RecentOutcome>
   readonly references: Set<string>
   readonly answers: Map<string, KeptAnswer>
-  readonly released: Map<string, ReleasedHold>
+  readonly released: Map<string, EndedHold>
 }
 
 /** The hold id of askers that have none of their own. Only this one may be used again after its grant has ended. */

@@ -41,6 +41,7 @@ function apply(turn: Turn, command: Command): Reply {
     case 'expire':
       return { status: 'done' }
     case 'session-lost':
+    case 'leave':
       return sessionLost(turn, command)
     case 'add-reference':
       return addReference(turn, command)

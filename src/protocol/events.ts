@@ -13,8 +13,11 @@ interface ByOwner extends OnKey {
   readonly owner: string
 }
 
+/** One owner on one key. */
+export interface Standpoint extends Omit<ByOwner, 'atMs' | 'node'> {}
+
 /** Where an ask stands. */
-export interface Place extends Omit<ByOwner, 'atMs' | 'node'> {
+export interface Place extends Standpoint {
   readonly standing: Standing
 }
 

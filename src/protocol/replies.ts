@@ -1,14 +1,17 @@
 import type { Command, Policy, ReplyTo, ResourceView } from '../core/index.ts'
 import type { ErrorBody } from './errors.ts'
+import type { Standpoint } from './events.ts'
 import type { RequestType } from './requests.ts'
 
-type SessionReply = { readonly status: 'alive'; readonly ttlMs: number }
+type SessionReply = { readonly status: 'alive'; readonly ttlMs: number; readonly places: number }
 
 interface OtherReplies {
   'drop-node': { readonly status: 'dropped'; readonly resources: number }
   'open-session': SessionReply
   'renew-session': SessionReply
   'close-session': { readonly status: 'closed' }
+  'list-places': { readonly status: 'places'; readonly places: readonly Standpoint[] }
+  'leave-place': { readonly status: 'done' }
   'get-resource': { readonly status: 'resource'; readonly resource: ResourceView }
   'list-resources': {
     readonly status: 'resources'

@@ -120,6 +120,8 @@ const openSession = z.strictObject({
 })
 const renewSession = z.strictObject({ type: z.literal('renew-session'), session })
 const closeSession = z.strictObject({ type: z.literal('close-session'), session })
+const listPlaces = z.strictObject({ type: z.literal('list-places'), session })
+const leavePlace = z.strictObject({ type: z.literal('leave-place'), ...address, operation, owner, session })
 const getResource = z.strictObject({ type: z.literal('get-resource'), ...address })
 const listResources = z.strictObject({
   type: z.literal('list-resources'),
@@ -187,6 +189,8 @@ export const requestSchemas = {
   'open-session': openSession,
   'renew-session': renewSession,
   'close-session': closeSession,
+  'list-places': listPlaces,
+  'leave-place': leavePlace,
   'get-resource': getResource,
   'list-resources': listResources,
   'get-policy': getPolicy,

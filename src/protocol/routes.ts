@@ -27,6 +27,8 @@ export const routes: Readonly<Record<RequestType, Route>> = {
   'open-session': { method: 'POST', path: '/v1/sessions/open', summary: 'Open a session, or renew one.' },
   'renew-session': { method: 'POST', path: '/v1/sessions/renew', summary: 'Renew a session that is alive.' },
   'close-session': { method: 'POST', path: '/v1/sessions/close', summary: 'End a session with all of its places.' },
+  'list-places': { method: 'POST', path: '/v1/sessions/places', summary: 'What hangs off a session.' },
+  'leave-place': { method: 'POST', path: '/v1/sessions/leave', summary: 'Give one place of a session up.' },
   'get-resource': { method: 'GET', path: '/v1/resource', summary: 'Who holds, who waits, who references a resource.' },
   'list-resources': { method: 'GET', path: '/v1/resources', summary: 'List resources that are not idle.' },
   'get-policy': { method: 'GET', path: '/v1/policy', summary: 'Read the policy and its version.' },

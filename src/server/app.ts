@@ -1,17 +1,16 @@
-import type { Server as HttpServer } from 'node:http'
 import type { ServerOptions as TlsOptions } from 'node:https'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { type ErrorBody, errorBody, errors } from '../protocol/index.ts'
+import type { FastifyInstance } from 'fastify'
 import { type Service, systemTimers, type Timers } from '../service/index.ts'
 import { parseBodiesAsJson } from './body.ts'
 import { serveClassic } from './classic/index.ts'
+import { newFastify } from './connections.ts'
 import { serveEvents } from './events.ts'
+import { answerFailures, checkQueryEncoding } from './failures.ts'
 import { newGuard } from './guard.ts'
 import { serveHealth } from './health.ts'
 import { defaultLimits, type ServerLimits } from './limits.ts'
 import { type Log, noLog } from './log.ts'
 import { serveOpenApi } from './openapi.ts'
-import { bodyOf, Refusal } from './refusal.ts'
 import { Streams } from './streams.ts'
 import type { Token } from './tokens.ts'
 import { serveBatch, serveRequests } from './v1.ts'
@@ -68,67 +67,5 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Needs no token. */
     readonly public?: boolean
-  }
-}
-
-interface Listening {
-  readonly limits: ServerLimits
-  readonly https: TlsOptions | undefined
-  readonly log: Log
-}
-
-function newFastify({ limits, https, log }: Listening): FastifyInstance {
-  const connections = {
-    // A half-open connection is closed once its request is overdue; looked for this often.
-    headersTimeout: limits.requestMs,
-    connectionsCheckingInterval: Math.max(100, limits.requestMs / 10),
-    keepAlive: true,
-    keepAliveInitialDelay: 30_000,
-  }
-  const app = Fastify({
-    logger: false,
-    bodyLimit: limits.bodyBytes,
-    requestTimeout: limits.requestMs,
-    keepAliveTimeout: limits.idleMs,
-    exposeHeadRoutes: false,
-    frameworkErrors: (error, _request, reply) => refuse(reply, bodyOf(error, log)),
-    ...(https ? { https: { ...connections, ...https } } : { http: connections }),
-  }) as FastifyInstance<HttpServer>
-  app.server.headersTimeout = limits.requestMs
-  return app
-}
-
-function answerFailures(app: FastifyInstance, log: Log): void {
-  const methods = new Map<string, Set<string>>()
-  app.addHook('onRoute', ({ url, method }) => {
-    const known = methods.get(url) ?? new Set()
-    methods.set(url, known)
-    for (const one of [method].flat()) known.add(one)
-  })
-  const notFound = (request: FastifyRequest, reply: FastifyReply) => {
-    const allowed = methods.get(request.url.split('?')[0] ?? '')
-    if (!allowed) return refuse(reply, errorBody('not-found'))
-    return refuse(reply.header('allow', [...allowed].join(', ')), errorBody('method-not-allowed'))
-  }
-  app.setNotFoundHandler(notFound)
-  app.setErrorHandler((error, request, reply) => {
-    const body = bodyOf(error, log)
-    return request.is404 && body.code === 'bad-request' ? notFound(request, reply) : refuse(reply, body)
-  })
-}
-
-function refuse(reply: FastifyReply, body: ErrorBody): FastifyReply {
-  if (body.code === 'unauthorised') reply.header('www-authenticate', 'Bearer')
-  return reply.code(errors[body.code].status).send(body)
-}
-
-/** The router leaves a query that is not well encoded as it is; it would pass for an id with percent signs. */
-function checkQueryEncoding({ raw }: FastifyRequest): void {
-  const query = raw.url?.split('?', 2)[1]
-  if (query === undefined) return
-  try {
-    decodeURIComponent(query)
-  } catch {
-    throw new Refusal('bad-request', 'The query is not well encoded; write a percent sign as %25.')
   }
 }

@@ -73,7 +73,7 @@ test.each([
   const closed = new Promise((resolve) => socket.on('close', resolve))
   socket.write(text)
   await closed
-  expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /)
+  expect(answer).toMatch(/^HTTP\/1\.1 4\d\d .*\{"status":"refused","code":"bad-request","message":"[^"]+\."\}$/s)
   expect((await world.get('/healthz')).status).toBe(200)
 })
 

@@ -132,6 +132,7 @@ function isWithin(namespace: string, asked: Request): boolean {
     case 'open-session':
     case 'renew-session':
     case 'close-session':
+    case 'list-places':
     case 'get-policy':
       return true
     case 'apply-policy':

@@ -60,7 +60,8 @@ export class Stream {
   /** A reset, not an end: what is unread is dropped, and no client takes it for the end of what there is to say. */
   cut(): void {
     const { socket } = this.#response
-    if (socket && !socket.destroyed && 'resetAndDestroy' in socket) socket.resetAndDestroy()
+    // Only plain TCP can be reset; TLS says by itself whether an end was meant.
+    if (socket && !socket.destroyed && !('encrypted' in socket)) socket.resetAndDestroy()
     this.#response.destroy()
   }
 }

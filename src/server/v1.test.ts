@@ -34,6 +34,8 @@ test('every request type answers at its route', async () => {
   await ask('add-reference', { resource: 'sha256:a', node: 'a' })
   await ask('release-reference', { resource: 'sha256:a', node: 'a' })
   await ask('drop-node', { node: 'a' })
+  await ask('list-places', { session: 's1' })
+  await ask('leave-place', { ...key, owner: 'a', session: 's1' })
   await ask('close-session', { session: 's1' })
   await ask('get-policy', {})
   await ask('apply-policy', { version: 1, policy: { namespaces: {} } })
@@ -51,6 +53,8 @@ test('every request type answers at its route', async () => {
     'add-reference': [200, 'references'],
     'release-reference': [200, 'references'],
     'drop-node': [200, 'dropped'],
+    'list-places': [200, 'places'],
+    'leave-place': [200, 'done'],
     'close-session': [200, 'closed'],
     'get-policy': [200, 'policy'],
     'apply-policy': [200, 'policy'],

@@ -50,21 +50,21 @@ export class FanOut {
   }
 }
 
-/** The events of the past that a listener would have heard. */
+/** The events of the past that a listener would have heard. Cheap where it is none: thousands may come back at once. */
 export function heard(scope: Scope, event: StoreEvent): WireEvent[] {
-  const observed = observe(event)
-  if (scope.of === 'all') return [observed]
-  if (scope.of === 'resource')
-    return scope.namespace === event.namespace && scope.resource === event.resource ? [observed] : []
-  return concerned(event, observed)
-    .filter(({ asker, wire }) =>
-      scope.of === 'session'
-        ? asker.sessions.includes(scope.session)
-        : scope.namespace === event.namespace &&
-          scope.resource === event.resource &&
-          scope.operation === wire.operation &&
-          scope.owner === asker.owner,
-    )
+  if (scope.of === 'all') return [observe(event)]
+  if (scope.of === 'session') return heardBy(event, ({ sessions }) => sessions.includes(scope.session))
+  if (scope.namespace !== event.namespace || scope.resource !== event.resource) return []
+  if (scope.of === 'resource') return [observe(event)]
+  const isOfKey = 'operation' in event && event.operation === scope.operation
+  return isOfKey ? heardBy(event, ({ owner }) => owner === scope.owner) : []
+}
+
+function heardBy(event: StoreEvent, isListener: (asker: Concern['asker']) => boolean): WireEvent[] {
+  const narrowed =
+    event.type === 'told' ? { ...event, askers: event.askers.filter((asker) => isListener(sessionsOf(asker))) } : event
+  return concerned(narrowed, observe(narrowed))
+    .filter(({ asker }) => isListener(asker))
     .map(({ wire }) => wire)
 }
 

@@ -89,20 +89,25 @@ export class Service {
     let early: [WireEvent, string][] | undefined = []
     const remove = this.#fanOut.add(scope, (event, id) => (early ? early.push([event, id]) : sink(event, id)))
     const release = scope.of === 'ask' ? this.#places.keep(scope) : undefined
+    const stop = () => {
+      remove()
+      release?.()
+    }
     if (missed) for (const [event, id] of missed) sink(event, id)
     else {
-      const state = await this.#state(scope)
+      // The id of the moment before the state was read: what comes in meanwhile has a higher one.
       const id = this.#history.lastId
+      const state = await this.#state(scope).catch((error) => {
+        stop()
+        throw error
+      })
       if (lastId !== undefined) sink({ type: 'reset' }, id)
       sink(state, id)
     }
     const waiting = early
     early = undefined
     for (const [event, id] of waiting) sink(event, id)
-    return () => {
-      remove()
-      release?.()
-    }
+    return stop
   }
 
   counts(): Counts {
@@ -150,9 +155,16 @@ export class Service {
       case 'close-session':
         await store.closeSession(request.session)
         return { status: 'closed' }
+      case 'list-places': {
+        const places = await store.places(request.session)
+        return places ? { status: 'places', places } : errorBody('session-lost')
+      }
+      case 'leave-place': {
+        const { session, operation, owner } = request
+        return this.#step({ type: 'leave', session, operation, owner, ...addressOf(request) })
+      }
       case 'get-resource': {
-        const { namespace, resource } = request
-        const view = (await store.read(request)) ?? idleView({ namespace, resource })
+        const view = (await store.read(request)) ?? idleView(addressOf(request))
         return { status: 'resource', resource: view }
       }
       case 'list-resources':
@@ -219,6 +231,10 @@ function explained<Reply extends { status: string }>(
 ): Exclude<Reply, Refused> | ErrorBody {
   if (reply.status === 'refused') return errorBody((reply as Refused).code)
   return reply as Exclude<Reply, Refused>
+}
+
+function addressOf({ namespace, resource }: Address): Address {
+  return { namespace, resource }
 }
 
 function idleView({ namespace, resource }: Address) {

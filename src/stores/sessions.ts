@@ -28,7 +28,7 @@ export class Sessions {
     const session = this.#sessions.get(id)
     if (!session) return { status: 'refused', code: 'session-lost' }
     this.#deadlines.set(session, nowMs + session.ttlMs)
-    return { status: 'alive', ttlMs: session.ttlMs }
+    return { status: 'alive', ttlMs: session.ttlMs, places: session.places.size }
   }
 
   places(id: string): readonly Place[] | undefined {

@@ -17,7 +17,8 @@ export interface SessionRequest {
 }
 
 export type SessionReply =
-  | { readonly status: 'alive'; readonly ttlMs: number }
+  /** `places`: how many hang off it, so that a client notices one that it does not know of. */
+  | { readonly status: 'alive'; readonly ttlMs: number; readonly places: number }
   | { readonly status: 'refused'; readonly code: 'session-lost' }
 
 /** One place of a session: a hold, a grant not yet claimed, or a place in line. */

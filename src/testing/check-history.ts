@@ -96,7 +96,8 @@ class ResourceCheck {
         break
       case 'claimed': {
         const grant = this.#grants.get(event.operation)
-        if (grant?.fence !== event.fence) this.#violated(9, `fence ${event.fence} was claimed, but is not granted`, step)
+        if (grant?.fence !== event.fence)
+          this.#violated(9, `fence ${event.fence} was claimed, but is not granted`, step)
         else grant.claimed = true
         break
       }
@@ -114,38 +115,53 @@ class ResourceCheck {
         this.#references.add(event.node)
         break
       case 'dereferenced':
-        if (!this.#references.delete(event.node)) this.#violated(11, `${event.node} was dereferenced without a reference`, step)
+        if (!this.#references.delete(event.node))
+          this.#violated(11, `${event.node} was dereferenced without a reference`, step)
     }
   }
 
   #granted({ operation, asker, fence, handOver }: Extract<Event, { type: 'granted' }>, step: StepRecord): void {
     const oneHolder = policyOf(this.#policy, step.namespace).exclusion === 'resource'
     const inTheWay = oneHolder ? [...this.#grants.values()][0] : this.#grants.get(operation)
-    if (inTheWay) this.#violated(1, `${operation} was granted (fence ${fence}) while fence ${inTheWay.fence} was live`, step)
+    if (inTheWay)
+      this.#violated(1, `${operation} was granted (fence ${fence}) while fence ${inTheWay.fence} was live`, step)
     if (fence <= this.#fence) this.#violated(3, `fence ${fence} was granted after ${this.#fence}`, step)
-    if (!this.#asked.has(`${operation} ${asker.owner}`)) this.#violated(9, `${asker.owner} was granted ${operation} without asking`, step)
+    if (!this.#asked.has(`${operation} ${asker.owner}`))
+      this.#violated(9, `${asker.owner} was granted ${operation} without asking`, step)
     const queue = this.#queue(operation)
     if (handOver) {
-      if (queue[0]?.owner !== asker.owner) this.#violated(6, `${operation} went to ${asker.owner}, but ${queue[0]?.owner} had waited longer`, step)
-      this.#queues.set(operation, queue.filter(({ owner }) => owner !== asker.owner))
-    } else if (queue.length > 0) this.#violated(6, `${asker.owner} was granted ${operation} past a queue of ${queue.length}`, step)
+      if (queue[0]?.owner !== asker.owner)
+        this.#violated(6, `${operation} went to ${asker.owner}, but ${queue[0]?.owner} had waited longer`, step)
+      this.#queues.set(
+        operation,
+        queue.filter(({ owner }) => owner !== asker.owner),
+      )
+    } else if (queue.length > 0)
+      this.#violated(6, `${asker.owner} was granted ${operation} past a queue of ${queue.length}`, step)
     this.#fence = Math.max(this.#fence, fence)
     this.#grants.set(operation, { operation, owner: asker.owner, fence, sinceMs: step.nowMs, claimed: !handOver })
   }
 
   #endedEvent({ operation, fence, outcome }: Extract<Event, { type: 'ended' }>, step: StepRecord): void {
     if (this.#ended.has(fence)) this.#violated(4, `fence ${fence} ended twice`, step)
-    else if (this.#grants.get(operation)?.fence !== fence) this.#violated(4, `fence ${fence} ended, but was not live`, step)
+    else if (this.#grants.get(operation)?.fence !== fence)
+      this.#violated(4, `fence ${fence} ended, but was not live`, step)
     this.#ended.add(fence)
     this.#grants.delete(operation)
     const row = operationOf(policyOf(this.#policy, step.namespace), operation)
     if (outcome.outcome !== 'success' || row?.waitersOnSuccess !== 'skip') return
-    const told = step.events.flatMap((event) => (event.type === 'told' && event.operation === operation ? event.askers : []))
+    const told = step.events.flatMap((event) =>
+      event.type === 'told' && event.operation === operation ? event.askers : [],
+    )
     const answered = new Set(told.map(({ owner }) => owner))
     const revision = this.#revisionOf(step, operation)
     for (const waiter of this.#queue(operation)) {
       if (waiter.revision === revision && !answered.has(waiter.owner)) {
-        this.#violated(5, `${waiter.owner} waited for ${operation} and was not told of the success of fence ${fence}`, step)
+        this.#violated(
+          5,
+          `${waiter.owner} waited for ${operation} and was not told of the success of fence ${fence}`,
+          step,
+        )
       }
     }
   }
@@ -157,8 +173,12 @@ class ResourceCheck {
 
   #leave(operation: string, owner: string, step: StepRecord): void {
     const queue = this.#queue(operation)
-    if (!queue.some((waiter) => waiter.owner === owner)) this.#violated(9, `${owner} left the queue of ${operation} without being in it`, step)
-    this.#queues.set(operation, queue.filter((waiter) => waiter.owner !== owner))
+    if (!queue.some((waiter) => waiter.owner === owner))
+      this.#violated(9, `${owner} left the queue of ${operation} without being in it`, step)
+    this.#queues.set(
+      operation,
+      queue.filter((waiter) => waiter.owner !== owner),
+    )
   }
 
   /** The naive model, given the same commands at the same times, must give the same answers. */
@@ -166,11 +186,13 @@ class ResourceCheck {
     const { command, nowMs, namespace } = step
     // A forgotten resource leaves its fence to the floor of its shard, which may be higher.
     const granted = step.events.find((event) => event.type === 'granted')
-    const fenceFloor = granted && granted.fence > this.#model.fence + 1 && this.#model.fence < granted.fence ? granted.fence - 1 : 0
+    const fenceFloor =
+      granted && granted.fence > this.#model.fence + 1 && this.#model.fence < granted.fence ? granted.fence - 1 : 0
     const context = { nowMs, policy: policyOf(this.#policy, namespace), alive: () => true, fenceFloor }
     const expected = JSON.stringify(sorted(naiveStep(this.#model, command, context)))
     const actual = JSON.stringify(sorted(step.reply))
-    if (actual !== expected) this.#violated(16, `${command.type} was answered ${actual}, but should have been ${expected}`, step)
+    if (actual !== expected)
+      this.#violated(16, `${command.type} was answered ${actual}, but should have been ${expected}`, step)
   }
 
   /** After every step: nobody waits for a free key, and no claim is overdue. */
@@ -209,7 +231,8 @@ class SessionCheck {
     const known = this.#sessions.get(session)
     if (what === 'opened' || what === 'renewed') {
       const over = known && what === 'renewed' && (known.ended || nowMs >= known.renewedMs + known.ttlMs)
-      if (over) this.#violations.push({ invariant: 10, resource: '', what: `session ${session} was renewed after its end` })
+      if (over)
+        this.#violations.push({ invariant: 10, resource: '', what: `session ${session} was renewed after its end` })
       this.#sessions.set(session, { renewedMs: nowMs, ttlMs, ended: false })
     } else if (what === 'ended' && known) known.ended = true
   }
@@ -245,8 +268,10 @@ class CallbackCheck {
     const name = `${resource} ${fence}`
     if (what === 'began') {
       const grant = this.#granted.get(name)
-      if (fence > 0 && !grant?.claimed) this.#violated(9, resource, `${client} began fence ${fence} before its claim was acknowledged`)
-      if (this.#begun.has(`${client} ${call}`)) this.#violated(14, resource, `call ${call} of ${client} ran its callback twice`)
+      if (fence > 0 && !grant?.claimed)
+        this.#violated(9, resource, `${client} began fence ${fence} before its claim was acknowledged`)
+      if (this.#begun.has(`${client} ${call}`))
+        this.#violated(14, resource, `call ${call} of ${client} ran its callback twice`)
       this.#begun.add(`${client} ${call}`)
       this.#running.set(`${client} ${call}`, { ...record, lost: false })
     } else if (what === 'lost') {
@@ -262,9 +287,11 @@ class CallbackCheck {
     }
     for (const event of events) {
       if (event.type === 'ended' && event.outcome.outcome === 'expired') this.#expired(resource, event.fence)
-      if (event.type === 'granted') this.#granted.set(`${resource} ${event.fence}`, { owner: event.asker.owner, claimed: !event.handOver })
+      if (event.type === 'granted')
+        this.#granted.set(`${resource} ${event.fence}`, { owner: event.asker.owner, claimed: !event.handOver })
       if (event.type === 'claimed') this.#granted.get(`${resource} ${event.fence}`)!.claimed = true
-      if (event.type === 'ended' && event.outcome.outcome === 'success') this.#succeeded.add(`${resource} ${event.fence}`)
+      if (event.type === 'ended' && event.outcome.outcome === 'success')
+        this.#succeeded.add(`${resource} ${event.fence}`)
     }
   }
 
@@ -278,7 +305,8 @@ class CallbackCheck {
   /** A client whose clock runs knows that it has lost its grant before the store ends it. */
   #expired(resource: string, fence: number): void {
     for (const running of this.#running.values()) {
-      if (running.resource !== resource || running.fence !== fence || running.lost || this.#paused.has(running.client)) continue
+      if (running.resource !== resource || running.fence !== fence || running.lost || this.#paused.has(running.client))
+        continue
       this.#violated(17, resource, `fence ${fence} expired while ${running.client} ran under it and had not been told`)
     }
   }

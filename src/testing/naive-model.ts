@@ -134,8 +134,17 @@ export function naiveStep(m: Model, command: Command, { nowMs, policy, alive, fe
     }
   }
 
+  /** An ended hold is remembered however it ended, so that nothing of it can come back. */
+  const rememberEnd = (held: Held, hold: string, reply: Reply) => {
+    const name = nameOf(held.op, held.owner, hold)
+    if (m.released.some((each) => each.name === name && each.fence === held.fence)) return
+    m.released = m.released.filter((each) => each.name !== name)
+    m.released.push({ name, fence: held.fence, reply, untilMs: nowMs + 60_000 })
+  }
+
   const endGrant = (held: Held, ended: Ended) => {
     m.held = m.held.filter((each) => each !== held)
+    for (const { id } of held.holds) rememberEnd(held, id, no('unknown-grant'))
     const row = rowOf(held.op) ?? policy.operations.lock!
     const sameWork = () => m.line.filter((each) => each.op === held.op && each.rev === held.rev)
     if (ended.outcome === 'success') {
@@ -193,11 +202,13 @@ export function naiveStep(m: Model, command: Command, { nowMs, policy, alive, fe
     keepAnswer(held, no('passed-over'))
     endGrant(held, { outcome: 'expired', error: 'not claimed in time' })
   }
-  const loseHolds = (held: Held, lost: (lease: Lease) => boolean) => {
-    const left = held.holds.filter(({ lease }) => !lost(lease))
-    if (left.length === held.holds.length) return
-    if (left.length === 0) endGrant(held, { outcome: 'expired', error: 'its session ran out' })
-    else held.holds = left
+  const loseHolds = (held: Held, lost: (lease: Lease) => boolean, left = false) => {
+    const [gone, kept] = [held.holds.filter(({ lease }) => lost(lease)), held.holds.filter(({ lease }) => !lost(lease))]
+    if (gone.length === 0) return
+    if (kept.length === 0)
+      return endGrant(held, left ? { outcome: 'cancelled' } : { outcome: 'expired', error: 'its session ran out' })
+    for (const { id } of gone) rememberEnd(held, id, no('unknown-grant'))
+    held.holds = kept
   }
 
   // Every step first applies the deadlines that are due.
@@ -292,9 +303,7 @@ export function naiveStep(m: Model, command: Command, { nowMs, policy, alive, fe
 
   const releaseHold = (held: Held, hold: string, ended: Ended): Reply => {
     const reply = { status: 'released', outcome: ended.outcome, holdsLeft: held.holds.length - 1 } as Reply
-    const name = nameOf(held.op, held.owner, hold)
-    m.released = m.released.filter((each) => each.name !== name)
-    m.released.push({ name, fence: held.fence, reply, untilMs: nowMs + 60_000 })
+    rememberEnd(held, hold, reply)
     if (held.holds.length > 1) held.holds = held.holds.filter(({ id }) => id !== hold)
     else endGrant(held, ended)
     return reply
@@ -364,14 +373,18 @@ export function naiveStep(m: Model, command: Command, { nowMs, policy, alive, fe
       if (held.owner !== command.owner) return no('not-holder')
       return held.fence === command.fence ? ({ status: 'noted' } as Reply) : no('stale-fence')
     }
+    case 'leave':
     case 'session-lost': {
       const ofIt = (lease: Lease) => lease.session === command.session
       const waiting = m.line.find((each) => each.op === command.operation && each.owner === command.owner)
       if (waiting && ofIt(waiting.lease)) leave(waiting)
       const held = m.held.find((each) => each.op === command.operation && each.owner === command.owner)
       if (held?.claimByMs === undefined) {
-        if (held) loseHolds(held, ofIt)
-      } else if (ofIt(held.lease)) passOver(held)
+        if (held) loseHolds(held, ofIt, command.type === 'leave')
+      } else if (ofIt(held.lease)) {
+        if (command.type === 'leave') endGrant(held, { outcome: 'cancelled' })
+        else passOver(held)
+      }
       return { status: 'done' } as Reply
     }
     case 'expire':

@@ -70,14 +70,19 @@ function post(path, body) {
 async function handOvers(count) {
   const key = { operation: 'lock', resource: 'calm' }
   const events = { a: () => {}, b: () => {} }
-  const sockets = Object.keys(events).map((owner) => {
+  const sockets = []
+  for (const owner of Object.keys(events)) {
     let seen = 0
-    return listen(`/v1/events?resource=calm&operation=lock&owner=${owner}`, (text) => {
-      const now = text.split('"handOver":true').length - 1
-      if (now > seen) events[owner]()
-      seen = now
+    await new Promise((open) => {
+      const socket = listen(`/v1/events?resource=calm&operation=lock&owner=${owner}`, (text) => {
+        if (text.includes('event: state')) open()
+        const now = text.split('"handOver":true').length - 1
+        if (now > seen) events[owner]()
+        seen = now
+      })
+      sockets.push(socket)
     })
-  })
+  }
   let { fence } = await post('/v1/acquire', { ...key, node: 'a' })
   let [holder, waiter] = ['a', 'b']
   const times = []

@@ -92,6 +92,8 @@ class World {
         return this.#reply('renew', { ...place, owner, ...(fence !== undefined && { fence }) })
       case 'reports':
         return this.#reply('progress', { ...place, owner, fence, progress: JSON.parse(options.progress ?? 'null') })
+      case 'leaves':
+        return this.#reply('leave-place', { ...place, owner, session: options.session })
       case 'revokes':
         return this.#reply('revoke', { ...place, ...(options.fence && { fence: Number(options.fence) }) })
       default:

@@ -39,7 +39,9 @@ export class KeyView {
   look(): Promise<Seen> {
     const nowMs = this.#service.nowMs()
     if (!this.#last || nowMs >= this.#last.untilMs) {
-      this.#last = { seen: lookAt(this.#key, this.#service), untilMs: nowMs + FRESH_MS }
+      const seen = lookAt(this.#key, this.#service)
+      seen.catch(() => this.changed())
+      this.#last = { seen, untilMs: nowMs + FRESH_MS }
     }
     return this.#last.seen
   }

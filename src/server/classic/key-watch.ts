@@ -74,10 +74,11 @@ export class KeyWatch {
     subscriber.stream.onClose(() => this.#subscribers.delete(subscriber))
   }
 
-  /** Tells one subscriber of the success that stands now, if one does. */
-  async replay(subscriber: Subscriber): Promise<void> {
+  /** Tells one subscriber of the success that stands now; false where none does. */
+  async replay(subscriber: Subscriber): Promise<boolean> {
     const success = presentSuccess(await this.#view.look())
     if (success) this.tellSuccess(subscriber, success)
+    return success !== undefined
   }
 
   tellSuccess(subscriber: Subscriber, success: Success): void {

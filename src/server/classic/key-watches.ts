@@ -67,6 +67,17 @@ export class KeyWatches {
     if (!this.#closed) this.#stopRenewing ??= this.#timers.after(RENEW_MS, () => void this.#renew())
   }
 
+  /** A node has been told something else than to wait. */
+  answered(ask: ClassicAsk): void {
+    const nodes = this.#asked.get(nameOf(ask))
+    if (nodes?.delete(ask.node) && nodes.size === 0) this.#asked.delete(nameOf(ask))
+  }
+
+  /** Whether the last that a node heard from here is that it is queued. */
+  wasQueued(ask: ClassicAsk): boolean {
+    return this.#asked.get(nameOf(ask))?.has(ask.node) ?? false
+  }
+
   close(): void {
     this.#closed = true
     this.#stopRepeating?.()

@@ -18,6 +18,7 @@ export function serveLock(app: FastifyInstance, { service, watches, guard, log }
       guard.checkNode(request, { namespace: NAMESPACE, node: ask.node })
       const answer = await service.command(acquireOf(ask))
       if (answer.status === 'queued') watches.queued(ask)
+      else watches.answered(ask)
       const body = lockBody(answer)
       return reply.code('error' in body ? 403 : 200).send(body)
     },

@@ -250,3 +250,45 @@ test.each([
   expect(await inTime(world, Promise.all(results))).toEqual(['acquired', 'acquired', 'acquired', 'done'])
   expect(order).toEqual(['n1', 'n2', 'n3'])
 })
+
+test('one that was passed over while it was away is told to ask again, and strangers hear nothing', async () => {
+  const world = newWorld()
+  await asked(world, 'a', 'b', 'c')
+  await world.post('/unlock', body('a', { error: 'no' }))
+  await world.clock.advance(5_000)
+  await world.post('/lock', body('c'))
+  const b = await world.stream(`${path}&node_id=b`)
+  const stranger = await world.stream(`${path}&node_id=stranger`)
+  const holder = await world.stream(`${path}&node_id=c`)
+  await b.until(() => b.events().length === 1)
+  expect(b.events()[0]).toMatchObject({ node_id: 'b', success: false, error: expect.stringContaining('ask again') })
+  await quiet()
+  expect([stranger.events(), holder.events()]).toEqual([[], []])
+})
+
+test('a store that is away when a subscriber comes costs it the stream, not the server', async () => {
+  let away = false
+  const world = newWorld({
+    wrap: (store) =>
+      new Proxy(store, {
+        get: (target, name) => {
+          if (away && (name === 'read' || name === 'standing')) return () => Promise.reject(new Error('away'))
+          const value = Reflect.get(target, name)
+          return typeof value === 'function' ? value.bind(target) : value
+        },
+      }),
+  })
+  await asked(world, 'a', 'b')
+  const early = await world.stream(path)
+  await world.clock.advance(200)
+  away = true
+  for (const query of [path, `${path}&node_id=b`, '/lock/subscribe?type=pull&resource_id=y']) {
+    const stream = await world.stream(query)
+    expect(await stream.ended).toBe('reset')
+  }
+  expect(early.text()).toBe('')
+  away = false
+  const back = await world.stream(path)
+  await world.post('/unlock', body('a'))
+  for (const stream of [early, back]) await stream.until(() => stream.events().length === 1)
+})

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Answer, Standing } from '../../core/index.ts'
 import type { Sink } from '../../service/index.ts'
 import { listenWhileOpen } from '../events.ts'
-import { type ClassicKey, keyOf, NAMESPACE, optionalIdOf, placeOf } from './ask.ts'
+import { type ClassicAsk, keyOf, NAMESPACE, optionalIdOf, placeOf } from './ask.ts'
 import type { KeyWatch, Subscriber } from './key-watch.ts'
 import type { ClassicParts } from './parts.ts'
 
@@ -16,7 +16,8 @@ const HEADERS = {
  * GET /lock/subscribe. No heartbeat: the known client takes any line for news (TCP keepalive finds the dead). No clean
  * end either: a stream is reset when the server goes, as the client takes an end for an error.
  */
-export function serveSubscribe(app: FastifyInstance, { service, streams, watches, guard }: ClassicParts): void {
+export function serveSubscribe(app: FastifyInstance, parts: ClassicParts): void {
+  const { streams, watches, guard } = parts
   app.get('/lock/subscribe', async (request, reply) => {
     const key = keyOf(request.query)
     const node = optionalIdOf(request.query, 'node_id')
@@ -31,39 +32,41 @@ export function serveSubscribe(app: FastifyInstance, { service, streams, watches
       const subscriber: Subscriber = { stream, node }
       watch.add(subscriber)
       if (node === undefined) await watch.replay(subscriber)
-      else {
-        const sink = sinkOf(watch, { subscriber, node, nowMs: () => service.nowMs() })
-        await listenWhileOpen(service, { stream, scope: scopeOf(key, node), sink })
-      }
+      else await followAsk(parts, { watch, subscriber, ask: { ...key, node } })
     } catch {
       stream.cut()
     }
   })
 }
 
-function scopeOf(key: ClassicKey, node: string) {
-  return { of: 'ask', ...placeOf({ ...key, node }) } as const
+interface Following {
+  readonly watch: KeyWatch
+  readonly subscriber: Subscriber
+  readonly ask: ClassicAsk
 }
 
-/** What one node is told of its own ask; hand-overs and successes come to it by the watch. */
-function sinkOf(
-  watch: KeyWatch,
-  { subscriber, node, nowMs }: { subscriber: Subscriber; node: string; nowMs: () => number },
-): Sink {
-  return (event) => {
-    if (event.type === 'state' && event.of === 'ask') {
-      if (event.standing.status === 'nothing') watch.replay(subscriber).catch(() => subscriber.stream.cut())
-      else if (isAnswer(event.standing)) tellAnswer(watch, { subscriber, node, answer: event.standing, atMs: nowMs() })
-    } else if (event.type === 'told') {
-      tellAnswer(watch, { subscriber, node, answer: event.answer, atMs: event.atMs })
-    }
+/** What one node is told of its own ask; hand-overs and successes come to it by the watch. Keeps its place. */
+async function followAsk({ service, watches }: ClassicParts, following: Following): Promise<void> {
+  const { watch, subscriber, ask } = following
+  const { stream } = subscriber
+  const sink: Sink = (event) => {
+    if (event.type === 'told') tellAnswer(following, event.answer, event.atMs)
+    if (event.type !== 'state' || event.of !== 'ask') return
+    const { standing } = event
+    if (standing.status === 'nothing') tellStranger().catch(() => stream.cut())
+    else if (isAnswer(standing)) tellAnswer(following, standing, service.nowMs())
   }
+  const tellStranger = async () => {
+    const told = await watch.replay(subscriber)
+    // It was queued and has lost its place without hearing of it: it would wait for ever.
+    if (told || !watches.wasQueued(ask)) return
+    const error = 'no longer in line; ask again'
+    watch.tell(subscriber, { node: ask.node, success: false, error, atMs: service.nowMs() })
+  }
+  await listenWhileOpen(service, { stream, scope: { of: 'ask', ...placeOf(ask) }, sink })
 }
 
-function tellAnswer(
-  watch: KeyWatch,
-  { subscriber, node, answer, atMs }: { subscriber: Subscriber; node: string; answer: Answer; atMs: number },
-): void {
+function tellAnswer({ watch, subscriber, ask: { node } }: Following, answer: Answer, atMs: number): void {
   if (answer.status === 'skip') {
     watch.tellSuccess(subscriber, { fence: answer.fence, node: answer.by ?? node, atMs: answer.atMs ?? atMs })
   } else {

@@ -1,5 +1,5 @@
-import { BatonError, PermanentError, type RunContext } from '../../client/index.ts'
 import { pause } from '../../client/clock.ts'
+import { BatonError, PermanentError, type RunContext } from '../../client/index.ts'
 import type { CallbackRecord } from '../history.ts'
 import type { Action } from './plan.ts'
 import type { SimulatedClient, World } from './world.ts'
@@ -36,14 +36,23 @@ async function perform(world: World, client: SimulatedClient, action: Action, ca
   switch (action.kind) {
     case 'run': {
       const check = verify === undefined ? {} : { verify: () => verify === 'true' }
-      return baton.run(operation, resource, (context) => work(world, client, action, call, context), { ...options, ...check })
+      return baton.run(operation, resource, (context) => work(world, client, action, call, context), {
+        ...options,
+        ...check,
+      })
     }
     case 'acquire': {
       const grant = await baton.tryAcquire(operation, resource, options)
       if (grant.status === 'skipped') return { status: 'skipped', fence: grant.fence }
       const { fence } = grant
       try {
-        await work(world, client, action, call, { ...grant, signal: grant.signal, fence, owner: grant.owner, noEffect: () => {} } as unknown as RunContext)
+        await work(world, client, action, call, {
+          ...grant,
+          signal: grant.signal,
+          fence,
+          owner: grant.owner,
+          noEffect: () => {},
+        } as unknown as RunContext)
       } catch (error) {
         await grant.fail(error)
         throw error
@@ -64,12 +73,28 @@ async function perform(world: World, client: SimulatedClient, action: Action, ca
 }
 
 /** The work itself: it writes with its fence at the beginning and at the end, and takes its time in between. */
-async function work(world: World, client: SimulatedClient, action: Action, call: number, context: RunContext): Promise<void> {
+async function work(
+  world: World,
+  client: SimulatedClient,
+  action: Action,
+  call: number,
+  context: RunContext,
+): Promise<void> {
   const { operation, resource, workMs, ends } = action
   const { fence, owner, signal } = context
   const key = world.policy.namespaces.default!.exclusion === 'resource' ? resource : `${operation} ${resource}`
   const record = (what: CallbackRecord['what']) =>
-    world.history.push({ kind: 'callback', nowMs: world.scheduler.nowMs(), what, client: client.name, call, operation, resource, owner, fence })
+    world.history.push({
+      kind: 'callback',
+      nowMs: world.scheduler.nowMs(),
+      what,
+      client: client.name,
+      call,
+      operation,
+      resource,
+      owner,
+      fence,
+    })
   record('began')
   signal.addEventListener('abort', () => record('lost'), { once: true })
   const accepted = world.fenced.write(key, fence)

@@ -2,9 +2,9 @@ import { UnavailableError } from '../../client/index.ts'
 import type { CallOptions, InputOf, StreamHandlers, StreamScope, Transport } from '../../client/transport.ts'
 import type { ReplyOf, RequestType } from '../../protocol/index.ts'
 import type { Random } from '../random.ts'
+import type { Swarm } from './plan.ts'
 import type { Process, Scheduler } from './scheduler.ts'
 import type { SimulatedServer } from './server.ts'
-import type { Swarm } from './plan.ts'
 
 /** Messages are late, lost, doubled and out of order; links are cut one way or both. */
 export class Network {
@@ -71,7 +71,10 @@ export class SimulatedTransport implements Transport {
     this.#current = first % servers.length
   }
 
-  call<Type extends RequestType>(request: InputOf<Type>, { timeoutMs = CALL_LIMIT_MS }: CallOptions = {}): Promise<ReplyOf<Type>> {
+  call<Type extends RequestType>(
+    request: InputOf<Type>,
+    { timeoutMs = CALL_LIMIT_MS }: CallOptions = {},
+  ): Promise<ReplyOf<Type>> {
     const server = this.#servers[this.#current]!
     const network = this.#network
     const text = JSON.stringify(request)
@@ -127,7 +130,9 @@ export class SimulatedTransport implements Transport {
       if (broken) return
       if (dead()) {
         broken = true
-        network.later(this.#process, process.isDead ? network.delayMs() : SILENCE_MS, () => end('the stream fell silent'))
+        network.later(this.#process, process.isDead ? network.delayMs() : SILENCE_MS, () =>
+          end('the stream fell silent'),
+        )
         return
       }
       arrivesAtMs = Math.max(arrivesAtMs + 0.001, network.nowMs + network.delayMs())

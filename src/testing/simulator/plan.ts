@@ -49,12 +49,17 @@ export interface Action {
 export type Fault = { readonly atMs: number; readonly forMs: number } & (
   | { readonly kind: 'pause-client' | 'crash-client'; readonly client: number }
   | { readonly kind: 'pause-server' | 'crash-server'; readonly server: number }
-  | { readonly kind: 'partition'; readonly client: number; readonly server: number; readonly way: 'there' | 'back' | 'both' }
+  | {
+      readonly kind: 'partition'
+      readonly client: number
+      readonly server: number
+      readonly way: 'there' | 'back' | 'both'
+    }
   | { readonly kind: 'store-away' }
   | { readonly kind: 'reset-streams' }
 )
 
-const ACTIONS = 300
+const ACTIONS = 160
 const FAULTS_MIN = 5
 
 export function planOf(seed: number): Plan {
@@ -62,7 +67,12 @@ export function planOf(seed: number): Plan {
   const swarm = swarmOf(random)
   const actions = Array.from({ length: ACTIONS }, () => actionOf(random, swarm))
   const faults = Array.from({ length: FAULTS_MIN + random.integer(8) }, () => faultOf(random, swarm))
-  return { seed, swarm, actions: actions.sort((a, b) => a.atMs - b.atMs), faults: faults.sort((a, b) => a.atMs - b.atMs) }
+  return {
+    seed,
+    swarm,
+    actions: actions.sort((a, b) => a.atMs - b.atMs),
+    faults: faults.sort((a, b) => a.atMs - b.atMs),
+  }
 }
 
 function swarmOf(random: Random): Swarm {
@@ -87,7 +97,21 @@ function swarmOf(random: Random): Swarm {
 }
 
 function actionOf(random: Random, swarm: Swarm): Action {
-  const kind = random.pick(['run', 'run', 'run', 'run', 'run', 'run', 'run', 'run', 'acquire', 'acquire', 'reference', 'revoke', 'drop-node'] as const)
+  const kind = random.pick([
+    'run',
+    'run',
+    'run',
+    'run',
+    'run',
+    'run',
+    'run',
+    'run',
+    'acquire',
+    'acquire',
+    'reference',
+    'revoke',
+    'drop-node',
+  ] as const)
   return {
     atMs: random.integer(swarm.lengthMs),
     client: random.integer(swarm.clients),

@@ -7,7 +7,13 @@ export function recordSessions(store: Store, record: (entry: HistoryRecord) => v
   const note = (session: string, what: 'opened' | 'renewed' | 'ended', reply?: SessionReply) => {
     const ttlMs = reply?.status === 'alive' ? reply.ttlMs : (ttls.get(session) ?? 0)
     if (reply?.status === 'alive') ttls.set(session, ttlMs)
-    record({ kind: 'session', nowMs: store.nowMs(), session, what: reply?.status === 'refused' ? 'refused' : what, ttlMs })
+    record({
+      kind: 'session',
+      nowMs: store.nowMs(),
+      session,
+      what: reply?.status === 'refused' ? 'refused' : what,
+      ttlMs,
+    })
   }
   return {
     nowMs: () => store.nowMs(),

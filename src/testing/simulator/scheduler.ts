@@ -2,6 +2,8 @@ import { Deadlines } from '../../core/index.ts'
 import type { Random } from '../random.ts'
 import { settled } from '../simulated-clock.ts'
 
+const TURNS = 24
+
 /** Something that can be paused, and can die. What falls due for it meanwhile waits, or is lost. */
 export class Process {
   readonly name: string
@@ -79,7 +81,10 @@ export class Scheduler {
       this.#nowMs = Math.max(this.#nowMs, nextMs)
       this.steps++
       task()
-      await settled()
+      // Most of what it sets off is through after so many turns of the microtask queue, and a turn of the event loop costs
+      // ten times as much. What takes longer goes on beside the next event, in the same order every time.
+      if (this.steps % 500 === 0) await settled()
+      else for (let turns = 0; turns < TURNS; turns++) await undefined
     }
   }
 }

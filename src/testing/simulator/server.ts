@@ -12,7 +12,11 @@ export class SimulatedServer {
   #service!: Service
   #onCrash = new Set<() => void>()
 
-  constructor({ name, scheduler, openStore }: { name: string; scheduler: Scheduler; openStore: (process: Process) => Store }) {
+  constructor({
+    name,
+    scheduler,
+    openStore,
+  }: { name: string; scheduler: Scheduler; openStore: (process: Process) => Store }) {
     this.name = name
     this.#scheduler = scheduler
     this.#openStore = openStore
@@ -30,7 +34,9 @@ export class SimulatedServer {
   start(): void {
     const process = new Process(this.name, this.#scheduler)
     this.#process = process
-    const timers = { after: (delayMs: number, callback: () => void) => this.#scheduler.after(process, delayMs, callback) }
+    const timers = {
+      after: (delayMs: number, callback: () => void) => this.#scheduler.after(process, delayMs, callback),
+    }
     this.#service = new Service({ store: this.#openStore(process), timers, historyLimit: 64 })
   }
 

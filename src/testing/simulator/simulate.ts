@@ -56,14 +56,20 @@ export async function simulate(plan: Plan, options: { readonly checkFences?: boo
   network.healed = true
   for (const mend of undo) mend()
   await scheduler.run(plan.swarm.lengthMs + HEAL_MS, () => pending.size === 0)
-  const stuck = [...pending.values()].map((what) => violation(8, what.split(' ').at(-1)!, `after everything healed, ${what} never ended`))
+  const stuck = [...pending.values()].map((what) =>
+    violation(8, what.split(' ').at(-1)!, `after everything healed, ${what} never ended`),
+  )
   await close(world)
   const left = await leftovers(world)
   const violations = [
     ...stuck,
     ...(stuck.length > 0 ? [] : left),
     ...world.fenced.violations.map(({ key, fence, highest }) =>
-      violation(2, key.split(' ').at(-1)!, `${key}: a write with fence ${fence} was accepted after one with ${highest}`),
+      violation(
+        2,
+        key.split(' ').at(-1)!,
+        `${key}: a write with fence ${fence} was accepted after one with ${highest}`,
+      ),
     ),
     ...checkHistory(world.history, { policy: world.policy }),
   ]
@@ -92,7 +98,11 @@ async function close(world: World): Promise<void> {
 async function leftovers(world: World): Promise<Violation[]> {
   const { resources } = await world.store.list({ limit: 1_000, active: true })
   return resources.map(({ resource, grants, waiters }) =>
-    violation(8, resource, `stuck after everybody had gone: held ${JSON.stringify(grants)}, waiting ${JSON.stringify(waiters)}`),
+    violation(
+      8,
+      resource,
+      `stuck after everybody had gone: held ${JSON.stringify(grants)}, waiting ${JSON.stringify(waiters)}`,
+    ),
   )
 }
 

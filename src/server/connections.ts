@@ -1,0 +1,55 @@
+import { STATUS_CODES } from 'node:http'
+import type { ServerOptions as TlsOptions } from 'node:https'
+import type { Socket } from 'node:net'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { errorBody } from '../protocol/index.ts'
+import { refuse } from './failures.ts'
+import type { ServerLimits } from './limits.ts'
+import type { Log } from './log.ts'
+import { bodyOf } from './refusal.ts'
+
+interface Connections {
+  readonly limits: ServerLimits
+  readonly https: TlsOptions | undefined
+  readonly log: Log
+}
+
+/** Fastify with limits on what a connection may cost: how long its request takes to arrive, how large it is. */
+export function newFastify({ limits, https, log }: Connections): FastifyInstance {
+  const options = {
+    headersTimeout: limits.requestMs,
+    // How often half-open connections are looked for.
+    connectionsCheckingInterval: Math.max(100, limits.requestMs / 10),
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
+  }
+  return Fastify({
+    logger: false,
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.idleMs,
+    exposeHeadRoutes: false,
+    frameworkErrors: (error, _request, reply) => void refuse(reply, bodyOf(error, log)),
+    clientErrorHandler: answerBrokenRequest,
+    ...(https ? { https: { ...options, ...https } } : { http: options }),
+  }) as FastifyInstance
+}
+
+/** What is no HTTP, or does not arrive in time, never becomes a request: it is answered on the socket. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [status, message] = brokenBy(error.code)
+  const body = JSON.stringify(errorBody('bad-request', message))
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8`
+  // It may go on sending for ever: nothing of it is read any more.
+  socket.end(`${head}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`, () => socket.destroy())
+}
+
+function brokenBy(code: string | undefined): [status: number, message: string] {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, 'The request did not arrive in time; send it whole.']
+  if (code === 'HPE_HEADER_OVERFLOW') return [431, 'The headers are too large; send less.']
+  return [400, 'This is not a well-formed HTTP/1.1 request.']
+}

@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { describeRecord } from '../history.ts'
+import { planOf } from './plan.ts'
+import { shrink } from './shrink.ts'
+import { type Counts, simulate } from './simulate.ts'
+
+/*
+ * npm run sim -- --seeds 1000 --from 1      runs so many seeds; exits 1 at the first that violates an invariant
+ * npm run sim -- --seeds 1 --from 4711      replays one, and shrinks it if it fails
+ * --no-fence-check                          the storage does not check fences: this must fail
+ */
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '1000' },
+    from: { type: 'string', default: '1' },
+    workers: { type: 'string', default: String(availableParallelism()) },
+    worker: { type: 'boolean', default: false },
+    stride: { type: 'string', default: '1' },
+    'no-fence-check': { type: 'boolean', default: false },
+    'no-shrink': { type: 'boolean', default: false },
+  },
+})
+const from = Number(values.from)
+const seeds = Number(values.seeds)
+const checkFences = !values['no-fence-check']
+
+/** What a worker says of one seed, a line of JSON each. */
+interface Line {
+  readonly seed: number
+  readonly hash: string
+  readonly counts: Counts
+  readonly violations: readonly { readonly invariant: number; readonly resource: string; readonly what: string }[]
+}
+
+const out = (text: string) => process.stdout.write(text)
+
+if (values.worker) await work()
+else process.exitCode = await lead()
+
+async function work(): Promise<void> {
+  for (let seed = from; seed < from + seeds; seed += Number(values.stride)) {
+    const { hash, counts, violations } = await simulate(planOf(seed), { checkFences })
+    const line: Line = { seed, hash, counts, violations: violations.slice(0, 20) }
+    out(`${JSON.stringify(line)}\n`)
+  }
+}
+
+async function lead(): Promise<number> {
+  const startMs = Date.now()
+  const totals: Record<string, number> = {}
+  let done = 0
+  let failed: Line | undefined
+  const onLine = (line: Line) => {
+    done++
+    for (const [name, count] of Object.entries(line.counts)) totals[name] = (totals[name] ?? 0) + count
+    if (line.violations.length > 0 && (!failed || line.seed < failed.seed)) failed = line
+    if (process.stderr.isTTY)
+      process.stderr.write(`\r${done} of ${seeds} seeds, ${((Date.now() - startMs) / 1_000).toFixed(0)} s `)
+  }
+  await runWorkers(onLine, () => failed !== undefined)
+  const seconds = ((Date.now() - startMs) / 1_000).toFixed(1)
+  if (process.stderr.isTTY) process.stderr.write('\r')
+  out(
+    `${done} seeds from ${from} in ${seconds} s: ${Object.entries(totals)
+      .map(([name, count]) => `${count} ${name}`)
+      .join(', ')}\n`,
+  )
+  if (failed) return report(failed)
+  const never = Object.entries(totals).filter(([, count]) => count === 0)
+  if (seeds >= 100 && never.length > 0) {
+    out(`FAILED: a run that never meets ${never.map(([name]) => name).join(', ')} proves nothing\n`)
+    return 1
+  }
+  out('no violation\n')
+  return 0
+}
+
+async function runWorkers(onLine: (line: Line) => void, isOver: () => boolean): Promise<void> {
+  const count = Math.max(1, Math.min(Number(values.workers), seeds))
+  const self = fileURLToPath(import.meta.url)
+  const workers = Array.from({ length: count }, (_, index) => {
+    const flags = ['--worker', '--from', `${from + index}`, '--seeds', `${seeds - index}`, '--stride', `${count}`]
+    if (!checkFences) flags.push('--no-fence-check')
+    const worker = spawn(process.execPath, [self, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
+    let text = ''
+    worker.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+      for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
+        onLine(JSON.parse(text.slice(0, end)))
+        text = text.slice(end + 1)
+      }
+      if (isOver()) worker.kill()
+    })
+    return new Promise<void>((resolve, reject) => {
+      worker.on('close', (code, signal) =>
+        code === 0 || signal ? resolve() : reject(new Error(`a worker failed with ${code}`)),
+      )
+    })
+  })
+  await Promise.all(workers)
+}
+
+async function report(failed: Line): Promise<number> {
+  const [violation] = failed.violations
+  out(`FAILED: seed ${failed.seed} violates invariant ${violation!.invariant}: ${violation!.what}\n`)
+  out(`replay: npm run sim -- --seeds 1 --from ${failed.seed}${checkFences ? '' : ' --no-fence-check'}\n`)
+  if (values['no-shrink'] || !checkFences) return 1
+  const { plan, result, violation: same } = await shrink(planOf(failed.seed), violation!)
+  out(`shrunk to ${plan.actions.length} actions and ${plan.faults.length} faults: ${JSON.stringify(plan.faults)}\n`)
+  const relevant = result.history.filter(
+    (record) => !('resource' in record) || record.resource === same.resource || same.resource === '',
+  )
+  out(`the history of ${same.resource || 'all resources'} (${same.what}):\n`)
+  for (const record of relevant.filter(({ kind }) => kind !== 'session').slice(-60)) out(`${describeRecord(record)}\n`)
+  return 1
+}
