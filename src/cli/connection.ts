@@ -3,6 +3,7 @@ import type { Baton, ConnectOptions, WhenUnavailable } from '../client/api.ts'
 import { readText } from './config/file.ts'
 import type { CliContext } from './context.ts'
 import { UsageError } from './exit.ts'
+import { CLEAR_LINE } from './print/paint.ts'
 
 export interface ConnectionFlags {
   readonly server?: string
@@ -42,8 +43,12 @@ export async function withBaton<Result>(
   work: (baton: Baton) => Promise<Result>,
   choice: ConnectionChoice = {},
 ): Promise<Result> {
-  await using baton = await reach(flags, { ...optionsOf(flags, context), ...choice }, context.env)
-  return await work(baton)
+  const baton = await reach(flags, { ...optionsOf(flags, context), ...choice }, context.env)
+  try {
+    return await work(baton)
+  } finally {
+    await baton.close()
+  }
 }
 
 async function reach(flags: ConnectionFlags, options: ConnectOptions, env: NodeJS.ProcessEnv): Promise<Baton> {
@@ -71,7 +76,8 @@ function optionsOf(flags: ConnectionFlags, { env, stderr }: CliContext): Connect
     token: flags.token ?? (env.BATON_TOKEN || undefined),
     ...(Object.values(tls).some((text) => text !== undefined) && { tls }),
     whenUnavailable: 'fail',
-    onNotice: (notice) => stderr.write(`baton: ${notice}\n`),
+    // On a terminal a line may stand there that says how long it has waited.
+    onNotice: (notice) => stderr.write(`${stderr.isTTY ? CLEAR_LINE : ''}baton: ${notice}\n`),
   }
 }
 

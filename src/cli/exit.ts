@@ -52,7 +52,22 @@ export function exitOf(error: unknown): { readonly code: number; readonly senten
   if (error instanceof Exit) return { code: error.code, sentence: error.message }
   // Commander has printed its own sentence already.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.ok : EXIT.usage, sentence: '' }
-  return { code: codeOf(error), sentence: error instanceof Error ? error.message : String(error) }
+  const sentence = error instanceof Error ? error.message : String(error)
+  const advice = error instanceof BatonError ? adviceOn[error.code] : undefined
+  return {
+    code: codeOf(error),
+    sentence: advice === undefined ? sentence : `${sentence.replace(/\.$/, '')}; ${advice}`,
+  }
+}
+
+/** What to do at a command line, where the sentence of the code does not say it. */
+const adviceOn: Readonly<Record<string, string>> = {
+  unavailable: 'see that it runs (`baton serve`), or name another with --server or --store',
+  unauthorised: 'put it into BATON_TOKEN',
+  forbidden: 'put one into BATON_TOKEN whose role, nodes and namespace do',
+  'in-use': '`baton refs list` shows them',
+  'failed-for-good': 'mend the cause, then run it again',
+  'grant-lost': 'somebody else may be at it now, `baton status` shows who',
 }
 
 function codeOf(error: unknown): number {

@@ -4,13 +4,16 @@ export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
 const STOP_SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** Hears the signals that ask a program to end. Dispose of it to let them end the program again. */
-export function onStopSignal(listener: (signal: StopSignal) => void): Disposable {
+/** Hears the signals that ask a program to end, while the work goes on. */
+export async function hearing<Result>(
+  listener: (signal: StopSignal) => void,
+  work: () => Promise<Result>,
+): Promise<Result> {
   for (const signal of STOP_SIGNALS) process.on(signal, listener)
-  return {
-    [Symbol.dispose]() {
-      for (const signal of STOP_SIGNALS) process.off(signal, listener)
-    },
+  try {
+    return await work()
+  } finally {
+    for (const signal of STOP_SIGNALS) process.off(signal, listener)
   }
 }
 
@@ -23,12 +26,12 @@ export function exitOfSignal(signal: NodeJS.Signals): number {
 export async function untilStopped(work: (signal: AbortSignal) => Promise<void>): Promise<number> {
   const stop = new AbortController()
   let code = 0
-  using _listening = onStopSignal((signal) => {
+  const onStop = (signal: StopSignal) => {
     code ||= exitOfSignal(signal)
     stop.abort()
-  })
+  }
   try {
-    await work(stop.signal)
+    await hearing(onStop, () => work(stop.signal))
   } catch (error) {
     if (!stop.signal.aborted) throw error
   }

@@ -210,6 +210,11 @@ test('the wait limit counts from the first ask, however often it is asked again'
   const asked = b.wire.of('acquire')
   expect(asked.length).toBeGreaterThan(2)
   expect(asked.at(-1).waitMs).toBeLessThan(4_000)
+  // Another session, another ask: what is still under way of the old one cannot be taken for the new one.
+  const sessions = new Set(asked.map(({ session }) => session))
+  expect(sessions.size).toBeGreaterThan(2)
+  expect(new Set(asked.map(({ hold, session }) => `${hold} ${session}`)).size).toBe(sessions.size)
+  expect(new Set(asked.map(({ hold }) => hold)).size).toBe(sessions.size)
   await clock.advance(100)
   expect(await waiting).toMatchObject({ code: 'wait-over' })
 })
@@ -303,6 +308,25 @@ test('two asks of one owner wait in one place, and both enter', async () => {
   await first?.succeed()
   await second?.succeed()
   expect((await a.baton.status('l')).grants).toEqual([])
+})
+
+test('what an earlier ask of an owner was told is not taken for the answer to a later one', async () => {
+  const { client, clock } = newClientWorld()
+  const [a, b] = [client({ node: 'a' }), client({ node: 'b' })]
+  const first = await a.baton.acquire('pull', 'p', { revision: '1' })
+  const stop = new AbortController()
+  const early = outcomeOf(b.baton.acquire('pull', 'p', { revision: '1', owner: 'actor', signal: stop.signal }))
+  await settled()
+  b.wire.eventsAfterMs = 500
+  await first.succeed('of revision 1')
+  stop.abort()
+  expect(await early).toMatchObject({ code: 'aborted' })
+  const second = await a.baton.acquire('pull', 'p', { revision: '2', force: true })
+  const late = b.baton.tryAcquire('pull', 'p', { revision: '2', owner: 'actor' })
+  await clock.advance(1_000)
+  await second.succeed('of revision 2')
+  await clock.advance(1_000)
+  expect(await late).toMatchObject({ status: 'skipped', result: 'of revision 2' })
 })
 
 test('two asks of one client exclude one another unless they share an owner', async () => {

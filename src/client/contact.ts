@@ -88,7 +88,9 @@ export class Contact {
   async demand<Type extends RequestType>(
     request: InputOf<Type>,
   ): Promise<Exclude<ReplyOf<Type>, { status: 'refused' }>> {
-    const reply = await this.insist<Type>(request, { patienceMs: FIRST_CONTACT_MS })
+    // Between two tries nothing else keeps the process alive, and it would end without a word to its caller.
+    const sleep = this.#surroundings.clock.stayAwake()
+    const reply = await this.insist<Type>(request, { patienceMs: FIRST_CONTACT_MS }).finally(sleep)
     if (reply.status === 'refused') throw refusedError(reply)
     return reply as Exclude<ReplyOf<Type>, { status: 'refused' }>
   }

@@ -1,12 +1,14 @@
-import { STATUS_CODES } from 'node:http'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { ServerOptions as TlsOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { errorBody } from '../protocol/index.ts'
+import { errorBody, errors } from '../protocol/index.ts'
 import { refuse } from './failures.ts'
 import type { ServerLimits } from './limits.ts'
 import type { Log } from './log.ts'
 import { bodyOf } from './refusal.ts'
+
+const LINGER_MS = 500
 
 interface Connections {
   readonly limits: ServerLimits
@@ -23,7 +25,7 @@ export function newFastify({ limits, https, log }: Connections): FastifyInstance
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
   }
-  return Fastify({
+  const app = Fastify({
     logger: false,
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestMs,
@@ -33,6 +35,24 @@ export function newFastify({ limits, https, log }: Connections): FastifyInstance
     clientErrorHandler: answerBrokenRequest,
     ...(https ? { https: { ...options, ...https } } : { http: options }),
   }) as FastifyInstance
+  app.addHook('onSend', async (request, reply) => {
+    if (reply.statusCode === errors['too-large'].status) closeUnread(request.raw)
+  })
+  return app
+}
+
+/**
+ * Closing a socket that has unread input resets it, and the client may lose the answer before it reads it. So the end
+ * is sent first and the rest left unread, and the reset follows a little later.
+ */
+function closeUnread(request: IncomingMessage): void {
+  const { socket } = request
+  socket.destroySoon = () => {
+    request.pause()
+    socket.pause()
+    socket.end()
+    setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  }
 }
 
 /** What is no HTTP, or does not arrive in time, never becomes a request: it is answered on the socket. */

@@ -38,7 +38,7 @@ export class SteadyClock implements Clock {
 
 /** The monotonic clock of this process. */
 export function systemClock(): Clock & { stop(): void } {
-  const clock = new SteadyClock(() => performance.timeOrigin + performance.now())
+  const clock = new SteadyClock(() => Math.floor(performance.timeOrigin + performance.now()))
   const beat = setInterval(() => clock.beat(), BEAT_MS)
   beat.unref()
   return { nowMs: () => clock.nowMs(), stop: () => clearInterval(beat) }

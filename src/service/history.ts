@@ -4,11 +4,14 @@ import { heard, type Scope } from './fan-out.ts'
 
 /** The last events, for listeners that come back. Ids rise, and those of an earlier process are recognised as such. */
 export class History {
-  readonly #events: { readonly number: number; readonly event: StoreEvent }[] = []
+  /** Oldest first; the first one has the number `#first`. */
+  readonly #events: StoreEvent[] = []
   readonly #limit: number
   readonly #epoch: string
-  #last = 0
+  #first = 1
+  #weight = 0
 
+  /** `limit`: of events, and a hundred times that of the askers that they name. */
   constructor(limit: number, startedAtMs: number) {
     this.#limit = limit
     this.#epoch = Math.floor(startedAtMs).toString(36)
@@ -19,7 +22,9 @@ export class History {
   }
 
   add(event: StoreEvent): string {
-    this.#events[this.#last % this.#limit] = { number: ++this.#last, event }
+    this.#events.push(event)
+    this.#weight += weightOf(event)
+    if (this.#events.length > 2 * this.#limit || this.#weight > 100 * this.#limit) this.#forget()
     return this.lastId
   }
 
@@ -27,17 +32,36 @@ export class History {
   since(id: string, scope: Scope): [WireEvent, string][] | undefined {
     const [epoch, text] = id.split('-')
     const number = Number(text)
-    const known = epoch === this.#epoch && Number.isInteger(number) && number >= 0 && number <= this.#last
-    if (!known || this.#last - number > this.#limit) return undefined
-    const missed: [WireEvent, string][] = []
-    for (let next = number + 1; next <= this.#last; next++) {
-      const { event } = this.#events[(next - 1) % this.#limit]!
-      for (const wire of heard(scope, event)) missed.push([wire, this.#idOf(next)])
+    const known = epoch === this.#epoch && Number.isInteger(number) && number >= this.#first - 1 && number <= this.#last
+    if (!known) return undefined
+    return this.#events.slice(number + 1 - this.#first).flatMap((event, index) => {
+      const eventId = this.#idOf(number + 1 + index)
+      return heard(scope, event).map((wire): [WireEvent, string] => [wire, eventId])
+    })
+  }
+
+  get #last(): number {
+    return this.#first + this.#events.length - 1
+  }
+
+  /** Many at a time, so that an event costs little. */
+  #forget(): void {
+    let count = Math.max(0, this.#events.length - this.#limit)
+    let weight = this.#weight
+    for (let index = 0; index < this.#events.length && (index < count || weight > 50 * this.#limit); index++) {
+      weight -= weightOf(this.#events[index]!)
+      count = Math.max(count, index + 1)
     }
-    return missed
+    this.#events.splice(0, count)
+    this.#first += count
+    this.#weight = weight
   }
 
   #idOf(number: number): string {
     return `${this.#epoch}-${number}`
   }
+}
+
+function weightOf(event: StoreEvent): number {
+  return event.type === 'told' ? 1 + event.askers.length : 1
 }

@@ -117,6 +117,12 @@ describe.concurrent('an operator', () => {
     expect([(await all.ended).code, (await one.ended).code]).toEqual([143, 143])
   })
 
+  test.each(['status', 'events', 'policy show'])('%s without a server: 69', async (command) => {
+    const { code, stdout, stderr } = await baton([...command.split(' '), '--server', 'http://127.0.0.1:9'])
+    expect({ code, stdout }).toEqual({ code: 69, stdout: '' })
+    expect(stderr).toContain('127.0.0.1:9')
+  })
+
   test('revoking what nobody holds says so', async () => {
     const { code, stderr } = await server.baton('revoke', 'pull', 'nobody')
     expect(code).toBe(1)

@@ -86,6 +86,8 @@ export class Wire implements Transport {
   fate: (request: AnyRequest) => Fate = () => 'pass'
   /** Whether a stream can be had. */
   streams = true
+  /** How long events are under way. */
+  eventsAfterMs = 0
   /** Streams that were opened so far. */
   opened = 0
   readonly #inner: Transport
@@ -155,7 +157,9 @@ export class Wire implements Transport {
       },
     }
     this.#open.add(stream)
-    if (this.streams) inner = this.#inner.listen(scope, handlers, options)
+    const onEvent: StreamHandlers['onEvent'] = (event, id) =>
+      this.#after(this.eventsAfterMs, () => this.#open.has(stream) && handlers.onEvent(event, id))
+    if (this.streams) inner = this.#inner.listen(scope, { ...handlers, onEvent }, options)
     else void Promise.resolve().then(() => this.#open.has(stream) && stream.end('nobody is there'))
     return { close }
   }

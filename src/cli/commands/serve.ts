@@ -3,7 +3,7 @@ import type { AddCommand } from '../cli.ts'
 import { type ServeConfig, type ServeSettings, serveConfig } from '../config/serve-config.ts'
 import type { CliContext, RunningServer } from '../context.ts'
 import { EXIT, Exit } from '../exit.ts'
-import { onStopSignal } from '../interrupt.ts'
+import { hearing } from '../interrupt.ts'
 
 /** A stop that takes longer than this is not waited for. */
 const STOP_MS = 5_000
@@ -52,13 +52,15 @@ Example:
 
 async function serve(config: ServeConfig, context: CliContext): Promise<number> {
   const stopped = new AbortController()
-  using _listening = onStopSignal(() => stopped.abort())
-  const server = await start(config, context)
-  context.stdout.write(`baton listening on ${server.url}\n`)
-  if (!stopped.signal.aborted) await once(stopped.signal, 'abort')
-  const late = setTimeout(() => process.exit(EXIT.ok), STOP_MS)
-  await server.stop()
-  clearTimeout(late)
+  const untilAsked = async () => {
+    const server = await start(config, context)
+    context.stdout.write(`baton listening on ${server.url}\n`)
+    if (!stopped.signal.aborted) await once(stopped.signal, 'abort')
+    const late = setTimeout(() => process.exit(EXIT.ok), STOP_MS)
+    await server.stop()
+    clearTimeout(late)
+  }
+  await hearing(() => stopped.abort(), untilAsked)
   return EXIT.ok
 }
 

@@ -106,6 +106,11 @@ describe('the configuration of serve', () => {
     expect(resolve({ config, tokens }).tokens).toEqual([{ sha256, role: 'node', nodes: ['a'], namespace: 'n' }])
   })
 
+  test('what is not a certificate is refused by name', () => {
+    const tlsCert = file('no certificate')
+    expect(() => resolve({ tlsCert, tlsKey: file('no key') })).toThrow(`TLS cannot use ${tlsCert}`)
+  })
+
   test('a certificate without its key is refused', () => {
     expect(() => resolve({ tlsCert: file('') })).toThrow(/--tls-key FILE/)
   })

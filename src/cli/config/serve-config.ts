@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { createSecureContext } from 'node:tls'
 import type { Policy } from '../../core/index.ts'
 import { policySchema } from '../../protocol/index.ts'
 import { UsageError } from '../exit.ts'
@@ -97,7 +98,16 @@ function tlsOf({ tlsCert, tlsKey, tlsCa }: ServeSettings, { tls }: ConfigFile): 
   if (cert === undefined || key === undefined) {
     throw new UsageError('TLS needs a certificate and its key: name both with --tls-cert FILE and --tls-key FILE')
   }
-  return { cert: readText(cert), key: readText(key), ...(ca !== undefined && { ca: readText(ca) }) }
+  const pem = { cert: readText(cert), key: readText(key), ...(ca !== undefined && { ca: readText(ca) }) }
+  try {
+    createSecureContext(pem)
+  } catch (cause) {
+    const files = [cert, key, ca].filter((path) => path !== undefined).join(', ')
+    throw new UsageError(`TLS cannot use ${files}: ${(cause as Error).message}; name PEM files that belong together`, {
+      cause,
+    })
+  }
+  return pem
 }
 
 /** Without what was not said, so that it does not hide what an earlier source said. */

@@ -3,7 +3,7 @@ import type { Baton } from '../../client/api.ts'
 import { connect } from '../../client/index.ts'
 import type { CliContext } from '../context.ts'
 import { EXIT } from '../exit.ts'
-import { exitOfSignal, onStopSignal } from '../interrupt.ts'
+import { exitOfSignal, hearing, type StopSignal } from '../interrupt.ts'
 import { paintFor } from '../print/paint.ts'
 import { Board } from './board.ts'
 import { demoPlan, orderOf, type Plan } from './plan.ts'
@@ -29,19 +29,22 @@ export async function runDemo({ fast }: DemoOptions, context: CliContext): Promi
   // Every pull of every node listens to it.
   setMaxListeners(0, stop.signal)
   let stopCode: number | undefined
-  using _signals = onStopSignal((signal) => {
+  const onStop = (signal: StopSignal) => {
     stopCode ??= exitOfSignal(signal)
     stop.abort()
-  })
+  }
   const late = setTimeout(() => stop.abort(), LIMIT_MS)
   const cast: (() => Promise<void>)[] = []
-  try {
-    const ok = await perform({ plan, fast, context, signal: stop.signal, cast })
-    return stopCode ?? (ok ? EXIT.ok : EXIT.failed)
-  } finally {
-    clearTimeout(late)
-    for (const end of cast.reverse()) await end()
+  const whole = async () => {
+    try {
+      return await perform({ plan, fast, context, signal: stop.signal, cast })
+    } finally {
+      clearTimeout(late)
+      for (const end of cast.reverse()) await end()
+    }
   }
+  const ok = await hearing(onStop, whole)
+  return stopCode ?? (ok ? EXIT.ok : EXIT.failed)
 }
 
 interface Performance {

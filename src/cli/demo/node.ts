@@ -19,7 +19,7 @@ export async function runDemoNode({ node, server, registry, fast }: DemoNodeOpti
   const orphaned = new AbortController()
   setMaxListeners(0, orphaned.signal)
   process.once('disconnect', () => orphaned.abort())
-  await using baton = await connect(server, { node, ttlMs: plan.ttlMs })
+  const baton = await connect(server, { node, ttlMs: plan.ttlMs })
   const told = once(process, 'message', { signal: orphaned.signal })
   say({ type: 'ready' })
   const [word] = await told
@@ -32,6 +32,7 @@ export async function runDemoNode({ node, server, registry, fast }: DemoNodeOpti
     signal: orphaned.signal,
   })
   say({ type: 'finished' })
+  await baton.close()
   process.disconnect?.()
   return EXIT.ok
 }

@@ -11,6 +11,9 @@ const CODES: Readonly<Record<Colour, number>> = {
   bold: 1,
 }
 
+/** Makes room on a line that something was written to. */
+export const CLEAR_LINE = '\r\u001b[2K'
+
 export type Paint = (colour: Colour, text: string) => string
 
 export const plain: Paint = (_colour, text) => text

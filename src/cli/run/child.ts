@@ -12,6 +12,8 @@ export interface Child {
   /** Never rejects. */
   readonly ended: Promise<ChildEnd>
   kill(signal: NodeJS.Signals): void
+  /** Ends what CMD has left behind, where it had a group of its own. To be called once CMD has ended. */
+  killRest(): void
 }
 
 /**
@@ -36,16 +38,24 @@ export function startChild(
       resolve(signal === null ? { how: 'exited', code: code ?? 1 } : { how: 'killed', signal }),
     )
   })
+  const { pid } = child
   return {
-    pid: child.pid,
+    pid,
     ended,
     kill(signal) {
-      if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-      try {
-        process.kill(ownGroup ? -child.pid : child.pid, signal)
-      } catch {
-        // It has ended in the meantime.
-      }
+      const runs = pid !== undefined && child.exitCode === null && child.signalCode === null
+      if (runs) send(ownGroup ? -pid : pid, signal)
     },
+    killRest() {
+      if (pid !== undefined && ownGroup) send(-pid, 'SIGKILL')
+    },
+  }
+}
+
+function send(target: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(target, signal)
+  } catch {
+    // It has ended in the meantime.
   }
 }

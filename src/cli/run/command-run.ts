@@ -1,8 +1,8 @@
-import type { Baton, Done, RunContext } from '../../client/api.ts'
+import type { Baton, Done, RunContext, RunOptions } from '../../client/api.ts'
 import { BatonError, GrantLostError } from '../../client/errors.ts'
 import type { CliContext } from '../context.ts'
 import { EXIT, Exit, exitOf } from '../exit.ts'
-import { exitOfSignal, onStopSignal, type StopSignal } from '../interrupt.ts'
+import { exitOfSignal, hearing, type StopSignal } from '../interrupt.ts'
 import { type Child, type ChildEnd, startChild } from './child.ts'
 import { WaitingLine } from './waiting-line.ts'
 
@@ -23,16 +23,15 @@ const KILL_AFTER_MS = 5_000
 
 /** Runs CMD under a grant and resolves with the exit code of `baton run`. */
 export async function runCommand(baton: Baton, run: CommandRun, context: CliContext): Promise<number> {
-  const { operation, resource, waitMs, queueing, revision, force } = run
-  const line = new WaitingLine(context.stderr, `${operation} ${resource}`)
+  const line = new WaitingLine(context.stderr, `${run.operation} ${run.resource}`)
   const giveUp = new AbortController()
   let child: Child | undefined
   let stoppedBy: StopSignal | undefined
-  using _signals = onStopSignal((signal) => {
+  const onStop = (signal: StopSignal) => {
     stoppedBy ??= signal
     if (child === undefined) giveUp.abort()
     else if (!(signal === 'SIGINT' && onTerminal())) child.kill(signal)
-  })
+  }
   const perform = async (grant: RunContext) => {
     line.end()
     if (stoppedBy) throw new Error(`stopped by ${stoppedBy}`)
@@ -40,15 +39,9 @@ export async function runCommand(baton: Baton, run: CommandRun, context: CliCont
     child = startChild(run.command, { env: environmentOf(run, grant, context.env), ownGroup: !onTerminal() })
     return outcomeOf(await endOf(child, grant.signal), run)
   }
+  const options = { ...optionsOf(run), signal: giveUp.signal, onQueued: (position: number) => line.moved(position) }
   try {
-    const done = await baton.run(operation, resource, perform, {
-      ...(waitMs !== undefined && { waitMs }),
-      ...(revision !== undefined && { revision }),
-      ...(queueing ? {} : { queueing }),
-      force,
-      signal: giveUp.signal,
-      onQueued: (position) => line.moved(position),
-    })
+    const done = await hearing(onStop, () => baton.run(run.operation, run.resource, perform, options))
     line.end()
     if (done.status === 'performed') return EXIT.ok
     context.stderr.write(`skipped: ${skipText(run, done)}\n`)
@@ -57,6 +50,16 @@ export async function runCommand(baton: Baton, run: CommandRun, context: CliCont
     line.end()
     if (stoppedBy && child === undefined) return exitOfSignal(stoppedBy)
     throw explained(error, run, child?.pid !== undefined)
+  }
+}
+
+function optionsOf({ waitMs, queueing, revision, force }: CommandRun): RunOptions {
+  return {
+    force,
+    ...(waitMs !== undefined && { waitMs }),
+    ...(revision !== undefined && { revision }),
+    // Said only to turn it off: otherwise the policy decides.
+    ...(queueing ? {} : { queueing }),
   }
 }
 
@@ -87,8 +90,9 @@ async function endOf(child: Child, signal: AbortSignal): Promise<ChildEnd> {
   const end = await child.ended
   signal.removeEventListener('abort', lost)
   clearTimeout(kill)
-  if (signal.aborted) throw signal.reason
-  return end
+  if (!signal.aborted) return end
+  child.killRest()
+  throw signal.reason
 }
 
 /** How a callback reports a failure: by throwing it. */

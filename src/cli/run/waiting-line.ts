@@ -1,7 +1,6 @@
 import type { Output } from '../context.ts'
 import { formatDuration } from '../duration.ts'
-
-const CLEAR_LINE = '\r\u001b[2K'
+import { CLEAR_LINE } from '../print/paint.ts'
 
 /** On a terminal: one line with the place in line and the time waited, gone when the waiting is over. */
 export class WaitingLine {
