@@ -8,11 +8,8 @@ import { addRun } from './commands/run.ts'
 import { addServe } from './commands/serve.ts'
 import { addStatus } from './commands/status.ts'
 import { addStore } from './commands/store.ts'
-import type { CliContext } from './context.ts'
+import type { AddCommand, CliContext } from './context.ts'
 import { EXIT, exitOf } from './exit.ts'
-
-/** A command adds itself to the program and hands its exit code to `done`. */
-export type AddCommand = (program: Command, context: CliContext, done: (code: number) => void) => void
 
 const commands: readonly AddCommand[] = [
   addServe,

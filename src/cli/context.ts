@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream'
+import type { Command } from 'commander'
 import type { ServeConfig } from './config/serve-config.ts'
 
 export interface RunningServer {
@@ -31,3 +32,6 @@ export interface CliContext extends Wiring {
   readonly stdout: Output
   readonly stderr: Output
 }
+
+/** A command adds itself to the program and hands its exit code to `done`. */
+export type AddCommand = (program: Command, context: CliContext, done: (code: number) => void) => void

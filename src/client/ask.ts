@@ -1,5 +1,6 @@
 import type { Answer, Skip, Standing } from '../core/index.ts'
-import { errorBody, LIMITS, type ReplyOf } from '../protocol/index.ts'
+import { errorBody, type ReplyOf } from '../protocol/index.ts'
+import { type AskSpec, acquireRequest } from './ask-spec.ts'
 import { Backoff } from './backoff.ts'
 import { abortable, pause } from './clock.ts'
 import { BatonError, FailedForGoodError, RefusedError, refusedError, UnavailableError } from './errors.ts'
@@ -10,23 +11,6 @@ import type { OwnEvent, Standpoint, StreamListener } from './session-stream.ts'
 import { takeBack } from './take-back.ts'
 import type { InputOf } from './transport.ts'
 import type { Closable, Wiring } from './wiring.ts'
-
-/** What is asked for. */
-export interface AskSpec {
-  readonly namespace: string
-  readonly resource: string
-  readonly operation: string
-  /** Only to enter a grant again. A fresh one otherwise: events and delayed requests are told apart by it. */
-  readonly owner?: string
-  readonly revision?: string
-  readonly disbelieve?: number
-  readonly verified?: boolean
-  readonly reference?: boolean
-  readonly dropReference?: boolean
-  readonly queueing?: boolean
-  readonly signal?: AbortSignal
-  readonly onQueued?: (position: number) => void
-}
 
 type AcquireReply = ReplyOf<'acquire'>
 
@@ -183,24 +167,10 @@ export class Ask implements StreamListener, Closable {
   }
 
   #request(session: Session): InputOf<'acquire'> {
-    const { revision, disbelieve, verified, reference, dropReference, queueing } = this.#spec
-    const leftMs = Math.max(1, Math.ceil(this.#patience.leftMs()))
-    return {
-      type: 'acquire',
-      ...this.#standpoint,
-      node: this.#wiring.node,
-      hold: this.#hold,
-      session: session.id,
-      // Beyond what the server takes there is no limit for it, and this client takes the ask back in time.
-      waitMs: this.#patience.waitMs === 0 ? 0 : leftMs > LIMITS.waitMaxMs ? undefined : leftMs,
-      revision,
-      disbelieve,
-      verified,
-      reference,
-      // Once: a reference that this node adds while it waits is another use.
-      dropReference: dropReference && !this.#referenceDropped ? true : undefined,
-      queueing: this.#patience.waitMs === 0 ? false : queueing,
-    }
+    const place = { ...this.#standpoint, node: this.#wiring.node, hold: this.#hold, session: session.id }
+    // Once: a reference that this node adds while it waits is another use.
+    const dropReference = this.#spec.dropReference && !this.#referenceDropped
+    return acquireRequest(place, { ...this.#spec, dropReference }, this.#patience)
   }
 
   /** The grant or the skip, or nothing where it goes on. */

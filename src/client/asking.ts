@@ -1,6 +1,7 @@
 import type { Skip } from '../core/index.ts'
 import type { AskOptions, Grant, Skipped, WhenUnavailable } from './api.ts'
-import { Ask, type AskSpec } from './ask.ts'
+import { Ask } from './ask.ts'
+import type { AskSpec } from './ask-spec.ts'
 import { UnavailableError } from './errors.ts'
 import { Patience } from './patience.ts'
 import type { Wiring } from './wiring.ts'

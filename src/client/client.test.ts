@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { newClientWorld, outcomeOf, work } from '../../test/sdk/client-world.ts'
 import type { WireEvent } from '../protocol/index.ts'
 import { settled } from '../testing/index.ts'
@@ -151,14 +151,16 @@ test('a store that is not known is refused with those that are', async () => {
 })
 
 test('open runs in process: the same interface without a server', async () => {
-  await using baton = await open('memory:', { node: 'a' })
+  const baton = await open('memory:', { node: 'a' })
+  onTestFinished(() => baton.close())
   const results = await Promise.all(Array.from({ length: 10 }, (_, i) => baton.run('pull', 'p', async () => i)))
   expect(results.filter(({ status }) => status === 'performed')).toHaveLength(1)
   expect(new Set(results.map(({ result }) => result)).size).toBe(1)
 })
 
 test('what a caller does to a result that it was told changes nothing for others', async () => {
-  await using baton = await open('memory:', { node: 'a' })
+  const baton = await open('memory:', { node: 'a' })
+  onTestFinished(() => baton.close())
   const given = { list: [1] }
   await baton.run('pull', 'p', () => given)
   given.list.push(2)

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClientClock } from '../../src/client/clock.ts'
+import { type ClientClock, systemClientClock } from '../../src/client/clock.ts'
 import { httpTransport } from '../../src/client/http-transport.ts'
 import type { ConnectOptions } from '../../src/client/index.ts'
 import { connect, RefusedError, UnavailableError } from '../../src/client/index.ts'
@@ -8,6 +8,7 @@ import { defaultPolicy } from '../../src/core/index.ts'
 import { type AppOptions, buildApp, listen } from '../../src/server/index.ts'
 import { Service, systemClock } from '../../src/service/index.ts'
 import { openMemoryStore } from '../../src/stores/memory/index.ts'
+import { SimulatedClock } from '../../src/testing/index.ts'
 import { outcomeOf, work } from './client-world.ts'
 
 /** Real servers over one service, on real sockets. They go with the test. */
@@ -37,10 +38,15 @@ async function client(urls: string | string[], options: ConnectOptions = {}) {
   return baton
 }
 
-function transport(url: string) {
-  const made = httpTransport({ urls: [url], clock: systemClientClock(), notice: () => {} })
+function transport(url: string, clock: ClientClock = systemClientClock()) {
+  const made = httpTransport({ urls: [url], clock, notice: () => {} })
   onTestFinished(() => made.close())
   return made
+}
+
+function simulated(clock: SimulatedClock): ClientClock {
+  const nowMs = () => clock.nowMs()
+  return { monoMs: nowMs, wallMs: nowMs, after: (ms, act) => clock.after(ms, act), stayAwake: () => () => {} }
 }
 
 /** Something that listens and never says a word. */
@@ -172,6 +178,29 @@ test('a server that swallows everything is left for the next one', async () => {
   const { url } = await serve()
   const baton = await client([await blackhole(), url], { node: 'a', whenUnavailable: 'fail' })
   expect(await baton.run('lock', 'l', () => 'done')).toMatchObject({ status: 'performed' })
+})
+
+test('a call that nobody answers ends when its time is up', async () => {
+  const clock = new SimulatedClock()
+  const url = await blackhole()
+  const call = outcomeOf(
+    transport(url, simulated(clock)).call<'get-policy'>({ type: 'get-policy' }, { timeoutMs: 3_000 }),
+  )
+  await clock.advance(3_000)
+  expect(await call).toMatchObject({ code: 'unavailable', message: `no answer from ${url}: nothing came for 3000 ms` })
+})
+
+test('a stream that is silent for 45 s is dead, whatever TCP thinks', async () => {
+  const clock = new SimulatedClock()
+  const { serve } = newServers()
+  const { url } = await serve()
+  const [opened, ended] = [work(), work<string>()]
+  const handlers = { onEvent: () => opened.finish(), onEnd: (reason: string) => ended.finish(reason) }
+  transport(url, simulated(clock)).listen({ of: 'all' }, handlers)
+  await opened.done
+  await clock.advance(44_000)
+  await clock.advance(1_000)
+  expect(await ended.done).toMatch(/nothing came for 45000 ms/)
 })
 
 test('a server that is not Baton is no server', async () => {

@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import type { AddCommand } from '../cli.ts'
+import type { AddCommand } from '../context.ts'
 import { UsageError } from '../exit.ts'
 
 interface DemoFlags {

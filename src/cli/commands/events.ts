@@ -1,5 +1,5 @@
-import type { AddCommand } from '../cli.ts'
 import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connection.ts'
+import type { AddCommand } from '../context.ts'
 import { untilStopped } from '../interrupt.ts'
 import { renderEvent } from '../print/event-line.ts'
 

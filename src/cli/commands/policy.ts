@@ -1,8 +1,8 @@
 import { stringify } from 'smol-toml'
 import { z } from 'zod'
-import type { AddCommand } from '../cli.ts'
 import { checked, parseToml, readText } from '../config/file.ts'
 import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connection.ts'
+import type { AddCommand } from '../context.ts'
 import { EXIT, UsageError } from '../exit.ts'
 
 interface ShowFlags extends ConnectionFlags {

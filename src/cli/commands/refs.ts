@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
-import type { AddCommand } from '../cli.ts'
 import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connection.ts'
-import type { CliContext } from '../context.ts'
+import type { AddCommand, CliContext } from '../context.ts'
 import { EXIT } from '../exit.ts'
 
 interface ListFlags extends ConnectionFlags {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
-import type { AddCommand } from '../cli.ts'
 import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connection.ts'
+import type { AddCommand } from '../context.ts'
 import { EXIT } from '../exit.ts'
 
 interface RevokeFlags extends ConnectionFlags {

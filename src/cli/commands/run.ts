@@ -1,8 +1,8 @@
 import { InvalidArgumentError, Option } from 'commander'
 import type { WhenUnavailable } from '../../client/api.ts'
 import { LIMITS } from '../../protocol/index.ts'
-import type { AddCommand } from '../cli.ts'
 import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connection.ts'
+import type { AddCommand } from '../context.ts'
 import { parseDuration } from '../duration.ts'
 import { type CommandRun, runCommand } from '../run/command-run.ts'
 

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
-import type { AddCommand } from '../cli.ts'
 import { type ServeConfig, type ServeSettings, serveConfig } from '../config/serve-config.ts'
-import type { CliContext, RunningServer } from '../context.ts'
+import type { AddCommand, CliContext, RunningServer } from '../context.ts'
 import { EXIT, Exit } from '../exit.ts'
 import { hearing } from '../interrupt.ts'
 

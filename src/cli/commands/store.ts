@@ -1,4 +1,4 @@
-import type { AddCommand } from '../cli.ts'
+import type { AddCommand } from '../context.ts'
 import { EXIT } from '../exit.ts'
 
 interface StoreFlags {

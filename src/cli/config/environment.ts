@@ -1,5 +1,5 @@
 import { UsageError } from '../exit.ts'
-import type { ServeSettings } from './serve-config.ts'
+import type { ServeSettings } from './settings.ts'
 
 const TRUE = ['1', 't', 'T', 'TRUE', 'true', 'True']
 const FALSE = ['0', 'f', 'F', 'FALSE', 'false', 'False']

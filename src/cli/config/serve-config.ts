@@ -5,24 +5,10 @@ import { policySchema } from '../../protocol/index.ts'
 import { UsageError } from '../exit.ts'
 import { settingsOfEnvironment } from './environment.ts'
 import { type ConfigFile, checked, portSchema, readConfigFile, readText, readTokensFile, type Token } from './file.ts'
+import type { ServeSettings } from './settings.ts'
 
 export type { Token } from './file.ts'
-
-/** What flags and environment may say; both as text, as they come. */
-export interface ServeSettings {
-  readonly config?: string
-  readonly host?: string
-  readonly port?: string
-  readonly store?: string
-  /** A TOML file of `[[tokens]]`. */
-  readonly tokens?: string
-  readonly insecure?: boolean
-  readonly tlsCert?: string
-  readonly tlsKey?: string
-  readonly tlsCa?: string
-  readonly queueing?: boolean
-  readonly exclusion?: string
-}
+export type { ServeSettings } from './settings.ts'
 
 /** Everything decided: what the server is started with. */
 export interface ServeConfig {

@@ -1,0 +1,43 @@
+import { LIMITS } from '../protocol/index.ts'
+import type { Patience } from './patience.ts'
+import type { Standpoint } from './session-stream.ts'
+import type { InputOf } from './transport.ts'
+
+/** What is asked for. */
+export interface AskSpec {
+  readonly namespace: string
+  readonly resource: string
+  readonly operation: string
+  /** Only to enter a grant again. A fresh one otherwise: events and delayed requests are told apart by it. */
+  readonly owner?: string
+  readonly revision?: string
+  readonly disbelieve?: number
+  readonly verified?: boolean
+  readonly reference?: boolean
+  readonly dropReference?: boolean
+  readonly queueing?: boolean
+  readonly signal?: AbortSignal
+  readonly onQueued?: (position: number) => void
+}
+
+/** The request that asks for it, asks again, or claims it. */
+export function acquireRequest(
+  place: Standpoint & { readonly node: string; readonly hold: string; readonly session: string },
+  { revision, disbelieve, verified, reference, dropReference, queueing }: AskSpec,
+  patience: Patience,
+): InputOf<'acquire'> {
+  const doesNotWait = patience.waitMs === 0
+  const leftMs = Math.max(1, Math.ceil(patience.leftMs()))
+  return {
+    type: 'acquire',
+    ...place,
+    // Beyond what the server takes there is no limit for it, and the client takes the ask back in time.
+    waitMs: doesNotWait ? 0 : leftMs > LIMITS.waitMaxMs ? undefined : leftMs,
+    revision,
+    disbelieve,
+    verified,
+    reference,
+    dropReference: dropReference || undefined,
+    queueing: doesNotWait ? false : queueing,
+  }
+}
