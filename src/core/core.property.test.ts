@@ -111,7 +111,7 @@ const policies: fc.Arbitrary<NamespacePolicy> = fc.record({
 })
 
 /** Where the draw leaves it open, a command fits whoever holds or waits now. */
-function fit(resource: Resource, act: Loose | Command): Command {
+function fitted(resource: Resource, act: Loose | Command): Command {
   if (act.type === 'cancel') {
     const waiter = resource.waiters.find(act.operation, act.owner)
     return { ...act, hold: waiter?.hold ?? act.hold }
@@ -136,7 +136,7 @@ test('the core answers every command as the naive model does, and ends up in the
         nowMs += afterMs
         const act =
           'operation' in drawn ? { ...drawn, operation: drawn.operation === 'first' ? first! : second! } : drawn
-        const command = fit(resource, act)
+        const command = fitted(resource, act)
         const expected = naiveStep(model, command, { nowMs, policy, alive: () => true })
         const { reply } = step(resource, command, { nowMs, policy, fenceFloor: 0 })
         expect(reply, JSON.stringify(command)).toEqual(expected)
