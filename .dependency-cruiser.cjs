@@ -17,6 +17,7 @@ module.exports = {
     },
     only('protocol', 'core/'),
     only('stores/memory', 'core/', 'stores/[^/]+\\.ts$'),
+    only('stores/file', 'core/', 'stores/[^/]+\\.ts$'),
     only('service', 'core/', 'protocol/', 'stores/store\\.ts$'),
     only('server', 'service/', 'protocol/', 'core/'),
     {
@@ -32,7 +33,16 @@ module.exports = {
       to: { path: '^src/stores/[^/]+/', dynamic: false, dependencyTypesNot: ['type-only'] },
     },
     only('cli', 'client/', 'protocol/', 'core/'),
-    only('testing', 'core/', 'stores/memory/', 'stores/store\\.ts$', 'service/', 'client/', 'protocol/'),
+    only(
+      'testing',
+      'core/',
+      'stores/memory/',
+      'stores/file/',
+      'stores/store\\.ts$',
+      'service/',
+      'client/',
+      'protocol/',
+    ),
     {
       name: 'only-main-wires',
       comment: 'Nothing imports main.ts.',

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type RunningServer, runCli, type ServeConfig, type StoreCare, UsageError } from './cli/index.ts'
 import type { Policy } from './core/index.ts'
 import type { Clock, Store } from './stores/store.ts'
+import type { ServerHistory } from './testing/server-history.ts'
 
 /** Requests under way get this long at a stop; then their connections are cut. */
 const DRAIN_MS = 2_000
@@ -13,7 +14,7 @@ async function serve({ host, port, store: url, tokens, policy, tls }: ServeConfi
   const { buildApp, jsonLines, listen } = await import('./server/index.ts')
   const { Service, systemClock } = await import('./service/index.ts')
   const clock = systemClock()
-  const service = new Service({ store: await openStore(url, { clock, policy }) })
+  const service = new Service({ store: await openRecordedStore(url, { clock, policy }) })
   const app = buildApp({
     service,
     log: jsonLines((line) => process.stderr.write(`${line}\n`)),
@@ -35,7 +36,23 @@ async function serve({ host, port, store: url, tokens, policy, tls }: ServeConfi
   }
 }
 
-async function openStore(url: string, options: { readonly clock: Clock; readonly policy: Policy }): Promise<Store> {
+interface StoreOptions {
+  readonly clock: Clock
+  readonly policy: Policy
+  readonly onStep?: ServerHistory['onStep']
+}
+
+/** A hook of the tests (see CONTRIBUTING.md): with it, all that the store does is written down. */
+async function openRecordedStore(url: string, options: StoreOptions): Promise<Store> {
+  const path = process.env.BATON_HISTORY
+  if (!path) return openStore(url, options)
+  const { openServerHistory } = await import('./testing/server-history.ts')
+  const history = openServerHistory(path, () => options.clock.nowMs())
+  return history.of(await openStore(url, { ...options, onStep: history.onStep }))
+}
+
+/** A store that cannot say what it does, step by step, has to refuse `onStep` with a sentence. */
+async function openStore(url: string, options: StoreOptions): Promise<Store> {
   if (!isMemory(url)) throw unknownStore(url)
   const { openMemoryStore } = await import('./stores/memory/index.ts')
   return openMemoryStore(options)

@@ -86,6 +86,11 @@ export interface Expire {
   readonly type: 'expire'
 }
 
+/** The store was away, and nobody could renew: leases begin anew. Stores say this, clients cannot. */
+export interface Recover {
+  readonly type: 'recover'
+}
+
 /** The session is gone: its hold or its place under this key and owner goes with it. */
 export interface SessionLost {
   readonly type: 'session-lost'
@@ -123,6 +128,7 @@ export type Command =
   | Revoke
   | Progress
   | Expire
+  | Recover
   | SessionLost
   | Leave
   | AddReference
@@ -137,6 +143,7 @@ interface Replies {
   revoke: RevokeReply
   progress: ProgressReply
   expire: DoneReply
+  recover: DoneReply
   'session-lost': DoneReply
   leave: DoneReply
   'add-reference': ReferencesReply

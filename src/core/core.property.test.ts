@@ -82,7 +82,7 @@ const other: fc.Arbitrary<Command> = fc.oneof(
     ),
     node: owner,
   }),
-  fc.constant({ type: 'expire' as const }),
+  fc.constantFrom({ type: 'expire' as const }, { type: 'recover' as const }),
 )
 
 const acts = fc.array(

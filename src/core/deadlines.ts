@@ -5,6 +5,12 @@
 export class Deadlines<Item> {
   readonly #heap: { item: Item; atMs: number }[] = []
   readonly #index = new Map<Item, number>()
+  readonly #rank: ((item: Item) => number) | undefined
+
+  /** `rank`: who comes first of those that are due at the same moment; without one it depends on what was set when. */
+  constructor(rank?: (item: Item) => number) {
+    this.#rank = rank
+  }
 
   get size(): number {
     return this.#heap.length
@@ -12,6 +18,11 @@ export class Deadlines<Item> {
 
   nextMs(): number | undefined {
     return this.#heap[0]?.atMs
+  }
+
+  atMs(item: Item): number | undefined {
+    const index = this.#index.get(item)
+    return index === undefined ? undefined : this.#heap[index]!.atMs
   }
 
   /** The earliest item; it stays. */
@@ -59,13 +70,18 @@ export class Deadlines<Item> {
     this.#index.set(entry.item, index)
   }
 
+  #isBefore(a: { item: Item; atMs: number }, b: { item: Item; atMs: number }): boolean {
+    if (a.atMs !== b.atMs || this.#rank === undefined) return a.atMs < b.atMs
+    return this.#rank(a.item) < this.#rank(b.item)
+  }
+
   #up(start: number): void {
     let index = start
     const entry = this.#heap[index]!
     while (index > 0) {
       const parentIndex = (index - 1) >> 1
       const parent = this.#heap[parentIndex]!
-      if (parent.atMs <= entry.atMs) break
+      if (!this.#isBefore(entry, parent)) break
       this.#place(parent, index)
       index = parentIndex
     }
@@ -79,9 +95,9 @@ export class Deadlines<Item> {
       let childIndex = 2 * index + 1
       if (childIndex >= this.#heap.length) break
       const right = this.#heap[childIndex + 1]
-      if (right && right.atMs < this.#heap[childIndex]!.atMs) childIndex++
+      if (right && this.#isBefore(right, this.#heap[childIndex]!)) childIndex++
       const child = this.#heap[childIndex]!
-      if (child.atMs >= entry.atMs) break
+      if (!this.#isBefore(child, entry)) break
       this.#place(child, index)
       index = childIndex
     }

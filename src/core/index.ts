@@ -16,8 +16,15 @@ export {
 export { WaitersInMemory } from './queue.ts'
 export type * from './reply.ts'
 export {
+  type EndedHold,
+  type Grant,
   isIdle,
+  type KeptAnswer,
+  type KeptSuccess,
+  type Lease,
   newResource,
+  type Pause,
+  type RecentOutcome,
   type Resource,
   SHARED_HOLD,
   type Waiter,

@@ -4,7 +4,8 @@ import type { Waiter, Waiters } from './state.ts'
 /** Waiters kept in memory. Stores that keep them elsewhere bring their own. */
 export class WaitersInMemory implements Waiters {
   readonly #queues = new Map<string, Queue>()
-  readonly #deadlines = new Deadlines<Waiter>()
+  /** By ticket where two are due at once, so that a queue that was written down and read again goes on alike. */
+  readonly #deadlines = new Deadlines<Waiter>(({ ticket }) => ticket)
   #size = 0
 
   get size(): number {

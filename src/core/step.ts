@@ -4,6 +4,7 @@ import type { Command, Reply, ReplyTo } from './command.ts'
 import type { Event } from './event.ts'
 import { expire } from './expire.ts'
 import { progress } from './progress.ts'
+import { recover } from './recover.ts'
 import { addReference, dropNode, releaseReference } from './references.ts'
 import { release } from './release.ts'
 import { renew } from './renew.ts'
@@ -20,6 +21,7 @@ export interface Step<C extends Command = Command> {
 /** One step of one resource: applies the deadlines that are due, then the command. Changes the resource in place. */
 export function step<C extends Command>(resource: Resource, command: C, context: Context): Step<C> {
   const turn: Turn = { ...context, resource, events: [] }
+  if (command.type === 'recover') recover(turn)
   expire(turn)
   return { reply: apply(turn, command) as ReplyTo<C>, events: turn.events }
 }
@@ -39,6 +41,7 @@ function apply(turn: Turn, command: Command): Reply {
     case 'progress':
       return progress(turn, command)
     case 'expire':
+    case 'recover':
       return { status: 'done' }
     case 'session-lost':
     case 'leave':

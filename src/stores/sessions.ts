@@ -5,7 +5,9 @@ import type { Place, SessionReply, SessionRequest } from './store.ts'
 /** Sessions in memory: who is alive until when, and which places hang off each. */
 export class Sessions {
   readonly #sessions = new Map<string, Session>()
-  readonly #deadlines = new Deadlines<Session>()
+  /** Those opened first end first where several end at once. */
+  readonly #deadlines = new Deadlines<Session>(({ opened }) => opened)
+  #opened = 0
 
   get size(): number {
     return this.#sessions.size
@@ -20,7 +22,8 @@ export class Sessions {
   }
 
   open({ session: id, node, ttlMs }: SessionRequest, nowMs: number): SessionReply {
-    if (!this.#sessions.has(id)) this.#sessions.set(id, { id, node, ttlMs, places: new Map() })
+    if (!this.#sessions.has(id))
+      this.#sessions.set(id, { session: id, node, ttlMs, opened: ++this.#opened, places: new Map() })
     return this.renew(id, nowMs)
   }
 
@@ -31,24 +34,33 @@ export class Sessions {
     return { status: 'alive', ttlMs: session.ttlMs, places: session.places.size }
   }
 
+  renewAll(nowMs: number): void {
+    for (const id of this.#sessions.keys()) this.renew(id, nowMs)
+  }
+
+  /** Who is alive, as they were opened. */
+  all(): readonly SessionRequest[] {
+    return [...this.#sessions.values()]
+  }
+
   places(id: string): readonly Place[] | undefined {
     const session = this.#sessions.get(id)
     return session && [...session.places.values()]
   }
 
-  /** Ends a session and returns the places that go with it. */
+  /** Ends a session and returns the places that go with it, by name: the order in which they came is not kept. */
   end(id: string): readonly Place[] {
     const session = this.#sessions.get(id)
     if (!session) return []
     this.#sessions.delete(id)
     this.#deadlines.set(session, undefined)
-    return [...session.places.values()]
+    return [...session.places].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, place]) => place)
   }
 
   /** The id of a session whose ttl has run out. */
   due(nowMs: number): string | undefined {
     const nextMs = this.#deadlines.nextMs()
-    return nextMs !== undefined && nextMs <= nowMs ? this.#deadlines.first()?.id : undefined
+    return nextMs !== undefined && nextMs <= nowMs ? this.#deadlines.first()?.session : undefined
   }
 
   /** Keeps the places of every session that these events speak of as the resource has them now. */
@@ -71,6 +83,15 @@ export class Sessions {
     }
   }
 
+  /** Finds the places in a resource that was read from elsewhere. */
+  adopt(resource: Resource): void {
+    for (const { operation, owner, holds, unclaimedLease } of resource.grants.values())
+      for (const lease of [...holds.values(), unclaimedLease])
+        this.#settle(resource, { operation, owner, session: lease?.session })
+    for (const { operation, owner, lease } of resource.waiters.list(Infinity))
+      this.#settle(resource, { operation, owner, session: lease.session })
+  }
+
   /** After a re-entry, which causes no event. */
   touch(
     resource: Resource,
@@ -87,15 +108,13 @@ export class Sessions {
     if (!session) return
     const place = { namespace: resource.namespace, resource: resource.id, operation, owner }
     const name = JSON.stringify([nameOf(place), operation, owner])
-    if (hangsOff(resource, { operation, owner, session: session.id })) session.places.set(name, place)
+    if (hangsOff(resource, { operation, owner, session: session.session })) session.places.set(name, place)
     else session.places.delete(name)
   }
 }
 
-interface Session {
-  readonly id: string
-  readonly node: string
-  readonly ttlMs: number
+interface Session extends SessionRequest {
+  readonly opened: number
   readonly places: Map<string, Place>
 }
 

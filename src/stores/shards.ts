@@ -1,51 +1,134 @@
 import { Deadlines, isIdle, newResource, nextDeadlineMs, type Resource, WaitersInMemory } from '../core/index.ts'
 import type { Address } from './store.ts'
 
+/** How resources are kept that nobody has touched for a while: as text, which costs a fraction of a live one. */
+export interface Dormancy {
+  /** About how many of those touched last stay live. */
+  readonly liveLimit: number
+  toText(resource: Resource): string
+  fromText(text: string, address: Address): Resource
+}
+
+/** One resource as it is kept: live, or as text. */
+export class Slot {
+  readonly name: string
+  live: Resource | undefined
+  text = ''
+  /** It has grants or waiters. */
+  isActive = false
+  /** In which round of falling asleep it was touched last. */
+  round = -1
+  /** Written down since this generation of the store began, or newer than that. */
+  generation: number
+
+  constructor(name: string, generation: number) {
+    this.name = name
+    this.generation = generation
+  }
+}
+
 /** Resources in memory, with what is due when, in shards by the resource id alone: all operations of one meet in one. */
 export class Shards {
   readonly #shards: Shard[]
+  readonly #dormancy: Dormancy | undefined
+  /** Those touched in this round, and those of the round before that may fall asleep. */
+  #awake: Slot[] = []
+  #drowsy: Slot[] = []
+  #round = 0
+  /** What new slots are born into. */
+  generation = 0
 
-  constructor(count = 32) {
+  constructor({ count = 32, dormancy }: { readonly count?: number; readonly dormancy?: Dormancy } = {}) {
+    this.#dormancy = dormancy
     this.#shards = Array.from({ length: count }, () => ({
-      resources: new Map(),
+      slots: new Map(),
       deadlines: new Deadlines(),
       fenceFloor: 0,
     }))
   }
 
-  get(address: Address): Resource | undefined {
-    return this.#shardOf(address.resource).resources.get(nameOf(address))
+  get(address: Address): Slot | undefined {
+    return this.#shardOf(hashOf(address.resource)).slots.get(nameOf(address))
   }
 
-  getOrCreate(address: Address): Resource {
-    const { resources } = this.#shardOf(address.resource)
+  getOrCreate(address: Address): Slot {
+    const { slots } = this.#shardOf(hashOf(address.resource))
     const name = nameOf(address)
-    let resource = resources.get(name)
-    if (!resource) {
-      resource = newResource(address.namespace, address.resource, new WaitersInMemory())
-      resources.set(name, resource)
+    let slot = slots.get(name)
+    if (!slot) {
+      slot = new Slot(name, this.generation)
+      slot.live = newResource(address.namespace, address.resource, new WaitersInMemory())
+      slots.set(name, slot)
     }
-    return resource
+    return slot
+  }
+
+  /** Puts a resource that was read from elsewhere to its place, as text. */
+  place({ slot, hash, deadlineMs }: { slot: Slot; hash: number; deadlineMs: number | undefined }): void {
+    const { slots, deadlines } = this.#shardOf(hash)
+    slots.set(slot.name, slot)
+    deadlines.set(slot, deadlineMs)
+  }
+
+  /** The resource for a look at it, not to be changed. */
+  look(slot: Slot): Resource {
+    return slot.live ?? this.#dormancy!.fromText(slot.text, addressOf(slot.name))
+  }
+
+  /** The resource for a step. Not to be kept beyond that: it may fall asleep. */
+  wake(slot: Slot): Resource {
+    if (this.#dormancy === undefined) return slot.live!
+    if (slot.live === undefined) {
+      slot.live = this.#dormancy.fromText(slot.text, addressOf(slot.name))
+      slot.text = ''
+    }
+    if (slot.round !== this.#round) {
+      slot.round = this.#round
+      this.#awake.push(slot)
+    }
+    return slot.live
+  }
+
+  textOf(slot: Slot): string {
+    return slot.live ? this.#dormancy!.toText(slot.live) : slot.text
+  }
+
+  deadlineMs(slot: Slot, resource: string): number | undefined {
+    return this.#shardOf(hashOf(resource)).deadlines.atMs(slot)
   }
 
   fenceFloor(resource: string): number {
-    return this.#shardOf(resource).fenceFloor
+    return this.#shardOf(hashOf(resource)).fenceFloor
+  }
+
+  get fenceFloors(): readonly number[] {
+    return this.#shards.map(({ fenceFloor }) => fenceFloor)
+  }
+
+  raiseFenceFloors(floors: readonly number[]): void {
+    for (const [index, shard] of this.#shards.entries())
+      shard.fenceFloor = Math.max(shard.fenceFloor, floors[index] ?? 0)
   }
 
   /** After a step: an idle resource is forgotten and leaves its fence to its shard, another one is due when it says. */
-  settle(resource: Resource): void {
-    const shard = this.#shardOf(resource.id)
-    if (isIdle(resource)) {
+  settle(slot: Slot): void {
+    const resource = slot.live!
+    const shard = this.#shardOf(hashOf(resource.id))
+    slot.isActive = resource.grants.size > 0 || resource.waiters.size > 0
+    if (!slot.isActive && isIdle(resource)) {
       shard.fenceFloor = Math.max(shard.fenceFloor, resource.fence)
-      shard.deadlines.set(resource, undefined)
-      shard.resources.delete(nameOf({ namespace: resource.namespace, resource: resource.id }))
-    } else shard.deadlines.set(resource, nextDeadlineMs(resource))
+      shard.deadlines.set(slot, undefined)
+      shard.slots.delete(slot.name)
+      slot.live = undefined
+    } else shard.deadlines.set(slot, nextDeadlineMs(resource))
+    if (this.#dormancy) this.#fallAsleep(this.#dormancy)
   }
 
-  takeDue(nowMs: number): Resource | undefined {
+  /** One that is due; it stays so until it is settled. */
+  due(nowMs: number): Slot | undefined {
     for (const { deadlines } of this.#shards) {
-      const resource = deadlines.takeDue(nowMs)
-      if (resource) return resource
+      const nextMs = deadlines.nextMs()
+      if (nextMs !== undefined && nextMs <= nowMs) return deadlines.first()
     }
     return undefined
   }
@@ -57,21 +140,38 @@ export class Shards {
   }
 
   get size(): number {
-    return this.#shards.reduce((sum, { resources }) => sum + resources.size, 0)
+    return this.#shards.reduce((sum, { slots }) => sum + slots.size, 0)
   }
 
-  *all(): Generator<Resource> {
-    for (const { resources } of this.#shards) yield* resources.values()
+  /** May be left and taken up again while things change: what is there all the time is met once. */
+  *all(): Generator<Slot> {
+    for (const { slots } of this.#shards) yield* slots.values()
   }
 
-  #shardOf(resource: string): Shard {
-    return this.#shards[hashOf(resource) % this.#shards.length]!
+  /** A few with every step, faster than others are woken, so that no step waits for many. */
+  #fallAsleep({ liveLimit, toText }: Dormancy): void {
+    if (this.#awake.length >= liveLimit && this.#drowsy.length === 0) {
+      this.#drowsy = this.#awake
+      this.#awake = []
+      this.#round++
+    }
+    for (let count = 0; count < 2; count++) {
+      const slot = this.#drowsy.pop()
+      if (slot === undefined) return
+      if (slot.live === undefined || slot.round === this.#round) continue
+      slot.text = toText(slot.live)
+      slot.live = undefined
+    }
+  }
+
+  #shardOf(hash: number): Shard {
+    return this.#shards[hash % this.#shards.length]!
   }
 }
 
 interface Shard {
-  readonly resources: Map<string, Resource>
-  readonly deadlines: Deadlines<Resource>
+  readonly slots: Map<string, Slot>
+  readonly deadlines: Deadlines<Slot>
   /** No forgotten resource of this shard had a higher fence. */
   fenceFloor: number
 }
@@ -81,8 +181,13 @@ export function nameOf({ namespace, resource }: Address): string {
   return JSON.stringify([namespace, resource])
 }
 
+export function addressOf(name: string): Address {
+  const [namespace, resource] = JSON.parse(name)
+  return { namespace, resource }
+}
+
 /** FNV-1a over the UTF-16 units. */
-function hashOf(text: string): number {
+export function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
   return hash >>> 0

@@ -37,6 +37,9 @@ export function checkHistory(history: History, { policy }: { readonly policy: Po
         break
       case 'session':
         sessions.take(record)
+        break
+      case 'server':
+        if (record.what === 'started') sessions.startAnew()
     }
   }
   return violations
@@ -218,29 +221,45 @@ class ResourceCheck {
   }
 }
 
+interface LiveSession {
+  /** It was renewed at some moment from the first to the second. */
+  readonly renewedMs: readonly [number, number]
+  readonly ttlMs: number
+  ended: boolean
+}
+
 /** A session ends no earlier than its last renewal plus its ttl, and stays ended. */
 class SessionCheck {
   readonly #violations: Violation[]
-  readonly #sessions = new Map<string, { renewedMs: number; ttlMs: number; ended: boolean }>()
+  readonly #sessions = new Map<string, LiveSession>()
 
   constructor(violations: Violation[]) {
     this.#violations = violations
   }
 
-  take({ session, what, nowMs, ttlMs }: SessionRecord): void {
+  take({ session, what, askedMs, nowMs, ttlMs }: SessionRecord): void {
     const known = this.#sessions.get(session)
     if (what === 'opened' || what === 'renewed') {
-      const over = known && what === 'renewed' && (known.ended || nowMs >= known.renewedMs + known.ttlMs)
+      const over = known && what === 'renewed' && (known.ended || askedMs >= known.renewedMs[1] + known.ttlMs)
       if (over)
         this.#violations.push({ invariant: 10, resource: '', what: `session ${session} was renewed after its end` })
-      this.#sessions.set(session, { renewedMs: nowMs, ttlMs, ended: false })
+      this.#sessions.set(session, { renewedMs: [askedMs, nowMs], ttlMs, ended: false })
     } else if (what === 'ended' && known) known.ended = true
   }
 
+  /** A server was away: its store may give everybody who was alive its time once more, from now on or a little later. */
+  startAnew(sinceMs = 0): void {
+    for (const [session, known] of this.#sessions) {
+      const renewedMs = [Math.max(known.renewedMs[0], sinceMs), Infinity] as const
+      if (!known.ended) this.#sessions.set(session, { ...known, renewedMs })
+    }
+  }
+
   takeStep({ command, nowMs, resource }: StepRecord): void {
+    if (command.type === 'recover') this.startAnew(nowMs)
     if (command.type !== 'session-lost') return
     const known = this.#sessions.get(command.session)
-    if (!known || known.ended || nowMs >= known.renewedMs + known.ttlMs) return
+    if (!known || known.ended || nowMs >= known.renewedMs[0] + known.ttlMs) return
     const what = `session ${command.session} was ended before its time`
     this.#violations.push({ invariant: 10, resource, what })
   }
@@ -289,7 +308,8 @@ class CallbackCheck {
       if (event.type === 'ended' && event.outcome.outcome === 'expired') this.#expired(resource, event.fence)
       if (event.type === 'granted')
         this.#granted.set(`${resource} ${event.fence}`, { owner: event.asker.owner, claimed: !event.handOver })
-      if (event.type === 'claimed') this.#granted.get(`${resource} ${event.fence}`)!.claimed = true
+      const claimed = event.type === 'claimed' ? this.#granted.get(`${resource} ${event.fence}`) : undefined
+      if (claimed) claimed.claimed = true
       if (event.type === 'ended' && event.outcome.outcome === 'success')
         this.#succeeded.add(`${resource} ${event.fence}`)
     }
@@ -297,7 +317,7 @@ class CallbackCheck {
 
   takeClient({ client, what }: ClientRecord): void {
     if (what === 'paused') this.#paused.add(client)
-    else this.#paused.delete(client)
+    if (what === 'resumed' || what === 'crashed') this.#paused.delete(client)
     if (what !== 'crashed') return
     for (const [name, running] of this.#running) if (running.client === client) this.#running.delete(name)
   }

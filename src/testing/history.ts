@@ -9,12 +9,15 @@ export interface StepRecord {
   readonly command: Command
   readonly reply: Reply
   readonly events: readonly Event[]
+  /** Its place among the steps of its resource, where several processes take them. */
+  readonly order?: number
 }
 
-/** A session was opened, renewed, or ended. */
+/** A session was opened, renewed, or ended: at some moment from `askedMs` to `nowMs`. */
 export interface SessionRecord {
   readonly kind: 'session'
   readonly nowMs: number
+  readonly askedMs: number
   readonly session: string
   readonly what: 'opened' | 'renewed' | 'refused' | 'ended'
   readonly ttlMs: number
@@ -47,15 +50,24 @@ export interface CallRecord {
   readonly error?: string
 }
 
-/** A client that does not run, or runs again. */
+/** A client that does not run, or runs again; or one that Baton answers again. */
 export interface ClientRecord {
   readonly kind: 'client'
   readonly nowMs: number
   readonly client: string
-  readonly what: 'paused' | 'resumed' | 'crashed'
+  readonly what: 'paused' | 'resumed' | 'crashed' | 'reconnected'
 }
 
-export type HistoryRecord = StepRecord | SessionRecord | CallbackRecord | CallRecord | ClientRecord
+/** A server that begins, anew or for the first time; what it says of itself. */
+export interface ServerRecord {
+  readonly kind: 'server'
+  readonly nowMs: number
+  /** `kept`: so many of the steps that it has taken are durable. `heap`: so many bytes are in use. */
+  readonly what: 'started' | 'kept' | 'heap'
+  readonly count: number
+}
+
+export type HistoryRecord = StepRecord | SessionRecord | CallbackRecord | CallRecord | ClientRecord | ServerRecord
 export type History = readonly HistoryRecord[]
 
 /** A line that a person can read. */
@@ -70,6 +82,8 @@ export function describeRecord(record: HistoryRecord): string {
       return `${at} session ${record.session.slice(0, 8)} ${record.what}`
     case 'client':
       return `${at} ${record.client} ${record.what}`
+    case 'server':
+      return `${at} server ${record.what} ${record.count}`
     case 'callback':
       return `${at} ${record.client} call ${record.call} callback ${record.what} ${record.operation} ${record.resource} fence ${record.fence}`
     case 'call':

@@ -211,6 +211,16 @@ export function naiveStep(m: Model, command: Command, { nowMs, policy, alive, fe
     held.holds = kept
   }
 
+  // Who could not renew, because the store was away, has its time once more.
+  if (command.type === 'recover') {
+    const fresh = (lease: Lease) => (lease.session === undefined ? { ...lease, untilMs: nowMs + lease.ttlMs } : lease)
+    for (const ask of [...m.line, ...m.held]) ask.lease = fresh(ask.lease)
+    for (const held of m.held) {
+      if (held.claimByMs !== undefined) held.claimByMs = nowMs + policy.claimMs
+      for (const hold of held.holds) hold.lease = fresh(hold.lease)
+    }
+  }
+
   // Every step first applies the deadlines that are due.
   m.kept = m.kept.filter(({ untilMs }) => untilMs > nowMs)
   m.answers = m.answers.filter(({ untilMs }) => untilMs > nowMs)
@@ -303,6 +313,8 @@ export function naiveStep(m: Model, command: Command, { nowMs, policy, alive, fe
 
   const releaseHold = (held: Held, hold: string, ended: Ended): Reply => {
     const reply = { status: 'released', outcome: ended.outcome, holdsLeft: held.holds.length - 1 } as Reply
+    // The shared hold id may have been released from this very grant before: the last time counts.
+    m.released = m.released.filter((each) => each.name !== nameOf(held.op, held.owner, hold))
     rememberEnd(held, hold, reply)
     if (held.holds.length > 1) held.holds = held.holds.filter(({ id }) => id !== hold)
     else endGrant(held, ended)
@@ -388,6 +400,7 @@ export function naiveStep(m: Model, command: Command, { nowMs, policy, alive, fe
       return { status: 'done' } as Reply
     }
     case 'expire':
+    case 'recover':
       return { status: 'done' } as Reply
     case 'add-reference':
       addReference(command.node)

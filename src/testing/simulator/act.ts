@@ -60,6 +60,10 @@ async function perform(world: World, client: SimulatedClient, action: Action, ca
       await grant.succeed()
       return { status: 'performed', fence }
     }
+    case 'intrude':
+      return intrude(client, action)
+    case 'raw':
+      return raw(world, client, action)
     case 'reference':
       await (action.workMs > 100 ? baton.references.add(resource) : baton.references.release(resource))
       return undefined
@@ -69,6 +73,43 @@ async function perform(world: World, client: SimulatedClient, action: Action, ca
     case 'drop-node':
       await baton.references.dropNode(`client-${action.workMs % 5}`)
       return undefined
+  }
+}
+
+/** Asks once, works without renewing, and reports with the fence it was given, however long that took. */
+async function raw(world: World, { transport, name, process }: SimulatedClient, action: Action): Promise<undefined> {
+  const { operation, resource, workMs, ends, revision, waitMs } = action
+  const place = { operation, resource, owner: name }
+  const ask = {
+    type: 'acquire',
+    ...place,
+    node: name,
+    ttlMs: 1_000,
+    revision,
+    waitMs,
+    dropReference: operation === 'delete',
+  } as const
+  const reply = await transport.call<'acquire'>(ask)
+  if (reply.status !== 'granted') return
+  await new Promise<void>((resolve) => void world.scheduler.after(process, workMs * 2, resolve))
+  const { fence } = reply
+  const end = ends === 'success' ? ({ outcome: 'success' } as const) : ({ outcome: 'failure', error: 'raw' } as const)
+  await transport.call<'release'>({ type: 'release', ...place, fence, ...end })
+}
+
+/** Whoever knows the fence but is not the holder must not get anywhere. */
+async function intrude({ transport, name }: SimulatedClient, { resource }: Action): Promise<undefined> {
+  const view = await transport.call<'get-resource'>({ type: 'get-resource', resource })
+  if (view.status === 'refused') return
+  for (const { operation, fence } of view.resource.grants) {
+    await transport.call<'release'>({
+      type: 'release',
+      operation,
+      resource,
+      owner: `not-${name}`,
+      fence,
+      outcome: 'success',
+    })
   }
 }
 

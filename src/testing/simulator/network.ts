@@ -45,7 +45,7 @@ export class Network {
     const doubled = !this.healed && this.#random.chance(this.#swarm.duplicateRate)
     if (from.isDead || this.isCut(from, to) || lost) return
     this.#scheduler.after(to, this.delayMs(), deliver)
-    if (doubled) this.#scheduler.after(to, this.delayMs() + this.#random.next() * 2_000, deliver)
+    if (doubled) this.#scheduler.after(to, this.delayMs() + this.#random.next() * this.#swarm.duplicateMs, deliver)
   }
 
   later(process: Process, delayMs: number, callback: () => void): () => void {

@@ -21,6 +21,8 @@ export interface Swarm {
   readonly latencyMs: number
   readonly dropRate: number
   readonly duplicateRate: number
+  /** How late the second copy of a message may be. */
+  readonly duplicateMs: number
   readonly storeFaultRate: number
   readonly storeLatencyMs: number
   readonly attempts: number
@@ -31,7 +33,11 @@ export interface Swarm {
 export interface Action {
   readonly atMs: number
   readonly client: number
-  readonly kind: 'run' | 'acquire' | 'reference' | 'revoke' | 'drop-node'
+  /**
+   * `raw`: without the SDK, by the shared hold id and without renewing, as the classic paths are used. `intrude`: tries to
+   * release what somebody else holds.
+   */
+  readonly kind: 'run' | 'acquire' | 'raw' | 'intrude' | 'reference' | 'revoke' | 'drop-node'
   readonly operation: string
   readonly resource: string
   readonly workMs: number
@@ -81,18 +87,19 @@ function swarmOf(random: Random): Swarm {
     mode,
     servers: mode === 'single' ? 1 : 1 + random.integer(3),
     clients: 5 + random.integer(4),
-    resources: 1 + random.integer(4),
+    resources: random.pick([1, 2, 3, 4, 12]),
     exclusion: random.pick(['operation', 'operation', 'resource']),
     ttlMs: random.pick([1_000, 3_000, 10_000]),
     claimMs: random.pick([500, 2_000, 5_000]),
     latencyMs: random.pick([1, 10, 100]),
     dropRate: random.pick([0, 0.005, 0.05]),
     duplicateRate: random.pick([0, 0.02, 0.1]),
+    duplicateMs: random.pick([100, 2_000, 100_000]),
     storeFaultRate: mode === 'single' ? 0 : random.pick([0, 0.01, 0.05]),
     storeLatencyMs: mode === 'single' ? 0 : random.pick([0, 2, 20]),
     attempts: random.pick([0, 0, 2, 4]),
     retryDelayMs: random.pick([0, 0, 300]),
-    lengthMs: random.pick([30_000, 60_000, 120_000]),
+    lengthMs: random.pick([30_000, 60_000, 120_000, 600_000]),
   }
 }
 
@@ -108,6 +115,9 @@ function actionOf(random: Random, swarm: Swarm): Action {
     'run',
     'acquire',
     'acquire',
+    'raw',
+    'raw',
+    'intrude',
     'reference',
     'revoke',
     'drop-node',

@@ -4,6 +4,9 @@ import { settled } from '../simulated-clock.ts'
 
 const TURNS = 24
 
+/** Far more than any run takes that comes to an end. */
+const STEPS_MAX = 400_000
+
 /** Something that can be paused, and can die. What falls due for it meanwhile waits, or is lost. */
 export class Process {
   readonly name: string
@@ -72,9 +75,14 @@ export class Scheduler {
     return () => this.#tasks.set(task, undefined)
   }
 
+  /** It would go on for ever. */
+  get isExhausted(): boolean {
+    return this.steps >= STEPS_MAX
+  }
+
   async run(untilMs: number, isDone: () => boolean = () => false): Promise<void> {
     await settled()
-    while (!isDone()) {
+    while (!isDone() && !this.isExhausted) {
       const nextMs = this.#tasks.nextMs()
       if (nextMs === undefined || nextMs > untilMs) break
       const task = this.#tasks.takeDue(nextMs)!

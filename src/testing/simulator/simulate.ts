@@ -3,6 +3,7 @@ import { checkHistory, type Violation } from '../check-history.ts'
 import type { History } from '../history.ts'
 import { act } from './act.ts'
 import { inflict } from './fault.ts'
+import { Observer } from './observer.ts'
 import type { Plan } from './plan.ts'
 import { World } from './world.ts'
 
@@ -25,6 +26,8 @@ export interface Counts {
   readonly passedOver: number
   readonly lostGrants: number
   readonly reconnects: number
+  readonly eventsObserved: number
+  readonly resets: number
   readonly faults: number
 }
 
@@ -35,6 +38,7 @@ const HEAL_MS = 300_000
 export async function simulate(plan: Plan, options: { readonly checkFences?: boolean } = {}): Promise<RunResult> {
   const world = new World(plan, options)
   const { scheduler, outside, network } = world
+  const observers = world.servers.map((server) => new Observer(world, server))
   const pending = new Map<number, string>()
   const undo: (() => void)[] = []
   for (const [call, action] of plan.actions.entries()) {
@@ -61,7 +65,9 @@ export async function simulate(plan: Plan, options: { readonly checkFences?: boo
   )
   await close(world)
   const left = await leftovers(world)
+  const endless = scheduler.isExhausted ? [violation(8, '', `it goes on for ever: ${scheduler.steps} steps`)] : []
   const violations = [
+    ...endless,
     ...stuck,
     ...(stuck.length > 0 ? [] : left),
     ...world.fenced.violations.map(({ key, fence, highest }) =>
@@ -71,9 +77,10 @@ export async function simulate(plan: Plan, options: { readonly checkFences?: boo
         `${key}: a write with fence ${fence} was accepted after one with ${highest}`,
       ),
     ),
+    ...observers.flatMap(({ violations }) => violations),
     ...checkHistory(world.history, { policy: world.policy }),
   ]
-  return { violations, hash: hashOf(world.history), counts: countsOf(world, plan), history: world.history }
+  return { violations, hash: hashOf(world.history), counts: countsOf(world, plan, observers), history: world.history }
 }
 
 function violation(invariant: number, resource: string, what: string): Violation {
@@ -110,7 +117,7 @@ function hashOf(history: History): string {
   return createHash('sha256').update(JSON.stringify(history)).digest('hex').slice(0, 16)
 }
 
-function countsOf(world: World, plan: Plan): Counts {
+function countsOf(world: World, plan: Plan, observers: readonly Observer[]): Counts {
   const counts = { commands: 0, grants: 0, handOvers: 0, skips: 0, expiries: 0, passedOver: 0, lostGrants: 0 }
   for (const record of world.history) {
     if (record.kind === 'callback' && record.what === 'lost') counts.lostGrants++
@@ -126,5 +133,7 @@ function countsOf(world: World, plan: Plan): Counts {
     }
   }
   const reconnects = world.clients.reduce((sum, { transport }) => sum + transport.reconnects, world.reconnects)
-  return { ...counts, steps: world.scheduler.steps, reconnects, faults: plan.faults.length }
+  const sum = (of: 'heard' | 'resumed') => observers.reduce((total, observer) => total + observer[of], 0)
+  const observed = { eventsObserved: sum('heard'), resets: sum('resumed') }
+  return { ...counts, ...observed, steps: world.scheduler.steps, reconnects, faults: plan.faults.length }
 }

@@ -1,19 +1,15 @@
-import type { SessionReply, Store } from '../../stores/store.ts'
-import type { HistoryRecord } from '../history.ts'
+import type { SessionReply, Store } from '../stores/store.ts'
+import type { SessionRecord } from './history.ts'
 
 /** The same store, with a record of every session's life. */
-export function recordSessions(store: Store, record: (entry: HistoryRecord) => void): Store {
+export function recordSessions(store: Store, record: (entry: SessionRecord) => void): Store {
   const ttls = new Map<string, number>()
-  const note = (session: string, what: 'opened' | 'renewed' | 'ended', reply?: SessionReply) => {
-    const ttlMs = reply?.status === 'alive' ? reply.ttlMs : (ttls.get(session) ?? 0)
-    if (reply?.status === 'alive') ttls.set(session, ttlMs)
-    record({
-      kind: 'session',
-      nowMs: store.nowMs(),
-      session,
-      what: reply?.status === 'refused' ? 'refused' : what,
-      ttlMs,
-    })
+  const note = (session: string, what: 'opened' | 'renewed', reply: SessionReply, askedMs: number) => {
+    const isAlive = reply.status === 'alive'
+    const ttlMs = isAlive ? reply.ttlMs : (ttls.get(session) ?? 0)
+    if (isAlive) ttls.set(session, ttlMs)
+    else ttls.delete(session)
+    record({ kind: 'session', nowMs: store.nowMs(), askedMs, session, what: isAlive ? what : 'refused', ttlMs })
   }
   return {
     nowMs: () => store.nowMs(),
@@ -22,17 +18,21 @@ export function recordSessions(store: Store, record: (entry: HistoryRecord) => v
     standing: (place) => store.standing(place),
     list: (query) => store.list(query),
     openSession: async (request) => {
+      const askedMs = store.nowMs()
       const reply = await store.openSession(request)
-      note(request.session, 'opened', reply)
+      note(request.session, 'opened', reply, askedMs)
       return reply
     },
     renewSession: async (session) => {
+      const askedMs = store.nowMs()
       const reply = await store.renewSession(session)
-      note(session, 'renewed', reply)
+      note(session, 'renewed', reply, askedMs)
       return reply
     },
     closeSession: async (session) => {
-      note(session, 'ended')
+      const nowMs = store.nowMs()
+      record({ kind: 'session', nowMs, askedMs: nowMs, session, what: 'ended', ttlMs: ttls.get(session) ?? 0 })
+      ttls.delete(session)
       await store.closeSession(session)
     },
     places: (session) => store.places(session),

@@ -1,0 +1,27 @@
+import { renewImplicit } from './grant.ts'
+import type { Lease } from './state.ts'
+import type { Turn } from './turn.ts'
+
+/**
+ * The store was away, and nobody could renew anything meanwhile. So before any deadline is looked at, every lease is
+ * given its whole time once more, and every grant that waits to be claimed its claim time. What is kept or limited by
+ * the clock on the wall (successes, wait limits, retry delays) goes on by it.
+ */
+export function recover(turn: Turn): void {
+  const { resource, policy, nowMs } = turn
+  for (const grant of resource.grants.values()) {
+    renewImplicit(turn, grant)
+    if (grant.claimByMs === undefined) continue
+    grant.claimByMs = nowMs + policy.claimMs
+    grant.unclaimedLease &&= anew(turn, grant.unclaimedLease)
+  }
+  for (const waiter of resource.waiters.list(Infinity)) {
+    waiter.lease = anew(turn, waiter.lease)
+    resource.waiters.renewed(waiter)
+  }
+}
+
+/** One that hangs off a session lives with the session, which gets the same from its store. */
+function anew({ nowMs }: Turn, lease: Lease): Lease {
+  return lease.ttlMs === undefined ? lease : { expiresAtMs: nowMs + lease.ttlMs, ttlMs: lease.ttlMs }
+}

@@ -1,0 +1,88 @@
+import { join } from 'node:path'
+import { type Disk, readAll } from './disk.ts'
+import { DamagedStore, NewerFormat } from './errors.ts'
+
+/** Rises when a newer version writes what this one could not read. */
+export const FORMAT = 1
+const FORMAT_FILE = 'format'
+
+/** What is in a directory: snapshots, each of the moment at which the log of the same number began, and logs. */
+export interface Contents {
+  readonly snapshots: readonly number[]
+  readonly logs: readonly number[]
+  /** What a crash has left half done. */
+  readonly unfinished: readonly string[]
+}
+
+export const logName = (number: number) => `log-${number}`
+export const snapshotName = (number: number) => `snapshot-${number}`
+export const unfinished = (name: string) => `${name}.unfinished`
+
+export async function contentsOf(disk: Disk, directory: string): Promise<Contents> {
+  const names = await disk.list(directory)
+  const numbered = (kind: RegExp) =>
+    names
+      .map((name) => kind.exec(name)?.[1])
+      .filter((number) => number !== undefined)
+      .map(Number)
+      .sort((a, b) => a - b)
+  return {
+    snapshots: numbered(/^snapshot-(\d+)$/),
+    logs: numbered(/^log-(\d+)$/),
+    unfinished: names.filter((name) => name.endsWith(unfinished(''))),
+  }
+}
+
+/** Refuses a directory of a newer version; marks a new one as this version's, if it may. */
+export async function checkFormat(disk: Disk, directory: string, { create = true } = {}): Promise<void> {
+  const names = await disk.list(directory)
+  if (names.includes(FORMAT_FILE)) {
+    const format = await readFormat(disk, directory)
+    if (format > FORMAT) {
+      throw new NewerFormat(
+        `${directory} was written by a newer Baton (format ${format}, this one knows ${FORMAT}): use that one`,
+      )
+    }
+    return
+  }
+  if (!create || names.some((name) => /^(log|snapshot)-\d+$/.test(name))) {
+    throw new DamagedStore({ directory, file: FORMAT_FILE, what: 'it is missing' })
+  }
+  await writeFormat(disk, directory)
+}
+
+export async function writeFormat(disk: Disk, directory: string): Promise<void> {
+  await writeWhole(disk, directory, { name: FORMAT_FILE, bytes: Buffer.from(`baton file store, format ${FORMAT}\n`) })
+}
+
+async function readFormat(disk: Disk, directory: string): Promise<number> {
+  const file = await disk.open(join(directory, FORMAT_FILE), 'read')
+  try {
+    const text = (await readAll(file)).toString()
+    const format = /^baton file store, format (\d+)\n$/.exec(text)?.[1]
+    if (format === undefined) {
+      throw new DamagedStore({ directory, file: FORMAT_FILE, offset: 0, what: 'it does not say which format this is' })
+    }
+    return Number(format)
+  } finally {
+    await file.close()
+  }
+}
+
+/** All of the file or none of it, whatever happens. */
+async function writeWhole(
+  disk: Disk,
+  directory: string,
+  { name, bytes }: { readonly name: string; readonly bytes: Buffer },
+): Promise<void> {
+  const path = join(directory, name)
+  const file = await disk.open(unfinished(path), 'create')
+  try {
+    await file.write(bytes, 0)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await disk.rename(unfinished(path), path)
+  await disk.syncDirectory(directory)
+}

@@ -1,0 +1,235 @@
+import { join } from 'node:path'
+import {
+  type Command,
+  type Policy,
+  type ReplyTo,
+  type ResourceView,
+  type Standing,
+  standingOf,
+  viewOf,
+} from '../../core/index.ts'
+import { Listeners } from '../listeners.ts'
+import {
+  type Address,
+  type Clock,
+  type Counts,
+  type ListQuery,
+  type Page,
+  type Place,
+  type SessionRefusal,
+  type SessionReply,
+  type SessionRequest,
+  type Store,
+  type StoreEvent,
+  StoreUnavailable,
+  type VersionedPolicy,
+} from '../store.ts'
+import { checkFormat, unfinished } from './directory.ts'
+import type { Disk } from './disk.ts'
+import { nodeDisk } from './node-disk.ts'
+import { readStore } from './read-store.ts'
+import { Running, type RunningOptions } from './running.ts'
+
+export interface FileStoreOptions {
+  readonly directory: string
+  readonly clock: Clock
+  /** What a new store begins with; in one that is there, it replaces the policy if it is another than last time. */
+  readonly policy?: Policy
+  /** A log longer than this many bytes is followed by a snapshot. */
+  readonly logLimit?: number
+  /** About how many resources are kept ready in memory; the others are kept as text. */
+  readonly liveLimit?: number
+  /** After a failure of the disk, how long until it is tried again. */
+  readonly retryMs?: number
+  readonly disk?: Disk
+  /** Puts off the beginning of a write, so that everything of this turn goes with it. */
+  readonly defer?: (begin: () => void) => void
+}
+
+/**
+ * Keeps everything in a directory: what was acknowledged survives the end of the process and of the machine. The state
+ * is in memory, and what is done to it goes to a log before anybody hears of it.
+ */
+export async function openFileStore(options: FileStoreOptions): Promise<Store> {
+  const { directory, disk = nodeDisk() } = options
+  await disk.makeDirectory(directory)
+  const release = await disk.lock(directory)
+  try {
+    await checkFormat(disk, directory)
+    const store = new FileStore({ ...options, disk }, release)
+    await store.start()
+    return store
+  } catch (error) {
+    await release()
+    throw error
+  }
+}
+
+type Settled = FileStoreOptions & { readonly disk: Disk }
+
+class FileStore implements Store {
+  readonly #options: Settled
+  readonly #release: () => Promise<void>
+  readonly #listeners = new Listeners()
+  /** Nothing while the disk fails. */
+  #running: Running | undefined
+  /** Why not, for those who ask meanwhile. */
+  #trouble = 'the store is not open yet'
+  #isClosed = false
+  #starting: Promise<void> | undefined
+  #retry: NodeJS.Timeout | undefined
+  /** Time never goes back: what the clock lacks to what was written before. */
+  #aheadMs = 0
+
+  constructor(options: Settled, release: () => Promise<void>) {
+    this.#options = options
+    this.#release = release
+  }
+
+  /** Reads the disk and goes on from there. Throws if it cannot. */
+  async start(): Promise<void> {
+    const { disk, directory, liveLimit, policy, logLimit = 4 * 1024 * 1024, defer = setImmediate } = this.#options
+    const read = await readStore({ disk, directory, liveLimit })
+    this.#aheadMs = Math.max(this.#aheadMs, read.lastMs - this.#options.clock.nowMs())
+    const options: RunningOptions = {
+      disk,
+      directory,
+      listeners: this.#listeners,
+      defer,
+      logLimit,
+      onFailed: (error) => this.#fail(running, error),
+    }
+    const running: Running = await Running.from(read, options)
+    try {
+      await running.restart(this.nowMs(), policy)
+    } catch (error) {
+      await running.abandon()
+      throw error
+    }
+    this.#running = running
+  }
+
+  nowMs(): number {
+    return this.#options.clock.nowMs() + this.#aheadMs
+  }
+
+  step<C extends Command>(address: Address, command: C): Promise<ReplyTo<C> | SessionRefusal> {
+    return this.#commit(({ resident }, nowMs) => resident.step(address, command, nowMs))
+  }
+
+  read(address: Address): Promise<ResourceView | undefined> {
+    return this.#commit(({ resident }, nowMs) => {
+      const resource = resident.read(address, nowMs)
+      return resource && viewOf(resource)
+    })
+  }
+
+  standing(place: Place & { readonly hold: string }): Promise<Standing> {
+    return this.#commit(({ resident }, nowMs) => {
+      const resource = resident.read(place, nowMs)
+      return resource ? standingOf(resource, place) : { status: 'nothing' }
+    })
+  }
+
+  list(query: ListQuery): Promise<Page> {
+    return this.#commit(({ resident }) => resident.list(query))
+  }
+
+  openSession(request: SessionRequest): Promise<SessionReply> {
+    return this.#commit(({ resident }, nowMs) => resident.openSession(request, nowMs))
+  }
+
+  renewSession(session: string): Promise<SessionReply> {
+    return this.#commit(({ resident }, nowMs) => resident.renewSession(session, nowMs))
+  }
+
+  closeSession(session: string): Promise<void> {
+    return this.#commit(({ resident }, nowMs) => resident.closeSession(session, nowMs))
+  }
+
+  places(session: string): Promise<readonly Place[] | undefined> {
+    return this.#commit(({ resident }) => resident.places(session))
+  }
+
+  sweep(limit: number): Promise<void> {
+    return this.#commit(({ resident }, nowMs) => resident.sweep(limit, nowMs))
+  }
+
+  nextDeadlineMs(): number | undefined {
+    // While the disk fails there is always something to be tried.
+    return this.#running ? this.#running.resident.nextDeadlineMs() : this.nowMs()
+  }
+
+  subscribe(listener: (event: StoreEvent) => void): () => void {
+    return this.#listeners.add(listener)
+  }
+
+  policy(): Promise<VersionedPolicy> {
+    return this.#commit(({ resident: { policy } }) => ({ version: policy.version, policy: policy.policy }))
+  }
+
+  applyPolicy(policy: Policy, expectedVersion: number): Promise<VersionedPolicy & { readonly applied: boolean }> {
+    return this.#commit((running) => running.applyPolicy(policy, expectedVersion))
+  }
+
+  counts(): Counts {
+    return this.#running?.resident.counts() ?? { resources: 0, grants: 0, waiters: 0, sessions: 0 }
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    clearTimeout(this.#retry)
+    await this.#starting
+    this.#trouble = 'the store is closed'
+    const running = this.#running
+    this.#running = undefined
+    this.#listeners.clear()
+    await running?.close().catch(() => {})
+    await this.#release()
+  }
+
+  /** Runs at once; answers when everything that the answer rests on is on the disk. */
+  async #commit<Answer>(run: (running: Running, nowMs: number) => Answer): Promise<Answer> {
+    const running = this.#running
+    if (!running) throw new StoreUnavailable(this.#trouble)
+    const answer = run(running, this.nowMs())
+    await running.durable()
+    return answer
+  }
+
+  /** What is in memory is ahead of the disk now, and nobody may see it: all begins anew from the disk. */
+  #fail(running: Running, error: Error): void {
+    if (this.#running !== running) return
+    this.#running = undefined
+    this.#trouble = error.message
+    void running.abandon().then(() => this.#startAgain())
+  }
+
+  #startAgain(): void {
+    if (this.#isClosed) return
+    this.#starting = probe(this.#options)
+      .then(() => this.start())
+      .catch((error: Error) => {
+        this.#trouble = error.message
+        this.#retry = setTimeout(() => this.#startAgain(), this.#options.retryMs ?? 500)
+        this.#retry.unref()
+      })
+      .finally(() => {
+        this.#starting = undefined
+      })
+  }
+}
+
+/** Reading everything anew is worth it only when the disk takes something again. */
+async function probe({ disk, directory }: Settled): Promise<void> {
+  const path = join(directory, unfinished('probe'))
+  const file = await disk.open(path, 'create')
+  try {
+    await file.write(new Uint8Array(64 * 1024), 0)
+    await file.sync()
+  } finally {
+    await file.close()
+    await disk.remove(path)
+  }
+}

@@ -1,0 +1,65 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { DirectoryInUse } from './errors.ts'
+import { lockDirectory } from './lock.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'baton-lock-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+let directories = 0
+const newDirectory = () => join(folder, `${++directories}`)
+
+/** Another process that holds the directory in the same way: it listens. */
+async function holder(directory: string) {
+  mkdirSync(directory, { recursive: true })
+  const script = `require('net').createServer().listen(process.argv[1] + '/lock-' + process.pid + '-x', () => console.log('held'))`
+  const child = spawn(process.execPath, ['-e', script, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  return child
+}
+
+test('a second process is refused with a sentence that names the first', async () => {
+  const directory = newDirectory()
+  const first = await holder(directory)
+  const error = await lockDirectory(directory).catch((each) => each)
+  expect(error).toBeInstanceOf(DirectoryInUse)
+  expect(error.message).toBe(
+    `${directory} is in use by process ${first.pid}; end that one, or choose another directory`,
+  )
+  first.kill('SIGSTOP')
+  await expect(lockDirectory(directory)).rejects.toThrow(DirectoryInUse)
+  first.kill('SIGKILL')
+  await once(first, 'exit')
+  await (await lockDirectory(directory))()
+  expect(readdirSync(directory)).toEqual([])
+})
+
+test('it is free again once it is released', async () => {
+  const directory = newDirectory()
+  const release = await lockDirectory(directory)
+  await expect(lockDirectory(directory)).rejects.toThrow(`process ${process.pid}`)
+  await release()
+  await (await lockDirectory(directory))()
+})
+
+test('of many that come at once, one at most gets it', async () => {
+  for (let round = 0; round < 5; round++) {
+    const directory = newDirectory()
+    const tries = await Promise.allSettled(Array.from({ length: 6 }, () => lockDirectory(directory)))
+    const held = tries.filter((each) => each.status === 'fulfilled')
+    expect(held.length).toBeLessThanOrEqual(1)
+    for (const each of held) await each.value()
+    await (await lockDirectory(directory))()
+  }
+})
+
+test.runIf(process.platform === 'linux')('a long path is no obstacle', async () => {
+  const directory = join(newDirectory(), 'x'.repeat(120), 'y'.repeat(120))
+  const release = await lockDirectory(directory)
+  await expect(lockDirectory(directory)).rejects.toThrow(DirectoryInUse)
+  await release()
+  expect(execFileSync('ls', [directory], { encoding: 'utf8' })).toBe('')
+})

@@ -1,0 +1,109 @@
+import type { Disk, DiskFile } from './disk.ts'
+
+/** A sync is cheapest where the file does not grow: so it grows ahead of what is written, in steps of this at most. */
+const GROWTH = 1024 * 1024
+const zeros = new Uint8Array(GROWTH)
+
+/** One file of the log: frames one after another, then zeros up to where it was made ready. */
+export class Log {
+  readonly number: number
+  readonly #disk: Disk
+  readonly #path: string
+  readonly #growth: number
+  #file: DiskFile
+  #end: number
+  /** Up to here the file is made ready. */
+  #ready: number
+  #growAgainAt = 0
+
+  private constructor({ number, disk, path, file, end, limit = Infinity }: LogParts) {
+    this.number = number
+    this.#disk = disk
+    this.#path = path
+    this.#growth = Math.min(GROWTH, limit)
+    this.#file = file
+    this.#end = end
+    this.#ready = end
+  }
+
+  /** A new, empty one. Its name is durable only after a sync of its directory. */
+  static async create(disk: Disk, name: LogName): Promise<Log> {
+    const file = await disk.open(name.path, 'create')
+    const log = new Log({ ...name, disk, file, end: 0 })
+    await log.#grow(0)
+    await file.sync()
+    return log
+  }
+
+  /** Goes on with one that is there, after its last good frame; what follows that is cut off. */
+  static async goOn(disk: Disk, name: LogName, end: number): Promise<Log> {
+    const file = await disk.open(name.path, 'change')
+    await file.truncate(end)
+    await file.sync()
+    return new Log({ ...name, disk, file, end })
+  }
+
+  /** How much has been written and synced. */
+  get size(): number {
+    return this.#end
+  }
+
+  /** Resolves once the frame is durable. If it throws, the log can only be cut and closed. */
+  async append(frame: Uint8Array): Promise<void> {
+    if (this.#end + frame.length > this.#ready && this.#end >= this.#growAgainAt) await this.#grow(frame.length)
+    await this.#file.write(frame, this.#end)
+    await this.#file.sync()
+    this.#end += frame.length
+  }
+
+  /**
+   * After a failed append: takes back what it may have written, on a file opened anew, as the old one's word is worth
+   * nothing now. Says whether that is certain.
+   */
+  async cut(): Promise<boolean> {
+    try {
+      await this.#file.close().catch(() => {})
+      this.#file = await this.#disk.open(this.#path, 'change')
+      await this.#file.truncate(this.#end)
+      await this.#file.sync()
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close()
+  }
+
+  /** Leaves nothing behind that is not needed, and closes. */
+  async trim(): Promise<void> {
+    await this.#file.truncate(this.#end)
+    await this.#file.sync()
+    await this.#file.close()
+  }
+
+  /** A disk that is too full to make ready may still have room for what is to be written. */
+  async #grow(needed: number): Promise<void> {
+    try {
+      const from = Math.max(this.#ready, this.#end)
+      await this.#file.write(zeros.subarray(0, this.#growth), from)
+      this.#ready = Math.max(from + this.#growth, this.#end + needed)
+    } catch {
+      this.#growAgainAt = this.#end + this.#growth / 4
+    }
+  }
+}
+
+export interface LogName {
+  readonly number: number
+  readonly path: string
+  /** How long it will be, about. */
+  readonly limit?: number
+}
+
+interface LogParts extends LogName {
+  readonly disk: Disk
+  readonly file: DiskFile
+  readonly end: number
+}

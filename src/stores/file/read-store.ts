@@ -1,0 +1,131 @@
+import { join } from 'node:path'
+import { defaultPolicy } from '../../core/index.ts'
+import { Resident } from '../resident.ts'
+import type { Dormancy } from '../shards.ts'
+import { type Contents, contentsOf, logName, snapshotName } from './directory.ts'
+import { type Disk, readAll } from './disk.ts'
+import type { StoredPolicy } from './entry.ts'
+import { type Damage, DamagedStore } from './errors.ts'
+import { nextFrame } from './frame.ts'
+import { countFrom, type LogRead, readLog } from './log-reader.ts'
+import { resourceFromText, resourceToText } from './resource-text.ts'
+import { readSnapshot } from './snapshot-reader.ts'
+
+export interface StoreRead {
+  readonly resident: Resident
+  /** The latest time that anything speaks of. */
+  readonly lastMs: number
+  /** The log to go on with, and where; nothing in a new directory. */
+  readonly log: { readonly number: number; readonly end: number } | undefined
+  /** Logs that end in a write that was cut short, to be cut there. */
+  readonly torn: readonly { readonly number: number; readonly end: number }[]
+  /** Of the snapshot and of all logs since. */
+  readonly sizes: { readonly snapshot: number; readonly logs: number }
+  readonly records: number
+  readonly contents: Contents
+}
+
+export interface Loss extends Damage {
+  readonly lostRecords?: number
+  readonly lostBytes?: number
+}
+
+export interface ReadOptions {
+  readonly disk: Disk
+  readonly directory: string
+  /** Told of damage, to go on with what is good. Without it, damage is thrown. */
+  readonly onLoss?: (loss: Loss) => void
+  readonly liveLimit?: number
+}
+
+const LIVE_LIMIT = 4_096
+
+/** The state as the disk has it: the newest snapshot, and everything that was done since. Changes nothing there. */
+export async function readStore(options: ReadOptions): Promise<StoreRead> {
+  const { disk, directory, liveLimit = LIVE_LIMIT } = options
+  const onLoss = (loss: Loss) => {
+    if (!options.onLoss) throw new DamagedStore({ directory, ...loss })
+    options.onLoss(loss)
+  }
+  const contents = await contentsOf(disk, directory)
+  const resident = newResident(liveLimit)
+  const base = contents.snapshots.at(-1)
+  let lastMs = 0
+  let snapshot = 0
+  if (base !== undefined) {
+    const read = await readSnapshotFile({ disk, directory, base, resident, onLoss })
+    lastMs = read.header?.nowMs ?? 0
+    snapshot = read.size
+  }
+  const logs = await readLogs({ disk, directory, contents, resident, onLoss })
+  for (const { read } of logs) lastMs = Math.max(lastMs, read.lastMs)
+  const last = logs.at(-1)
+  return {
+    resident,
+    lastMs,
+    contents,
+    log: last && { number: last.number, end: last.read.end },
+    torn: logs.filter(({ read }) => read.isTorn).map(({ number, read }) => ({ number, end: read.end })),
+    sizes: { snapshot, logs: logs.reduce((sum, { read }) => sum + read.end, 0) },
+    records: logs.reduce((sum, { read }) => sum + read.records, 0),
+  }
+}
+
+function newResident(liveLimit: number): Resident {
+  const dormancy: Dormancy = { liveLimit, toText: resourceToText, fromText: resourceFromText }
+  const policy: StoredPolicy = { version: 0, policy: defaultPolicy, configured: defaultPolicy }
+  return new Resident({ policy, dormancy })
+}
+
+type Parts = { disk: Disk; directory: string; resident: Resident; onLoss: (loss: Loss) => void }
+
+async function readSnapshotFile({ disk, directory, base, resident, onLoss }: Parts & { base: number }) {
+  const file = await disk.open(join(directory, snapshotName(base)), 'read')
+  try {
+    return await readSnapshot(file, resident, (damage) => onLoss({ file: snapshotName(base), ...damage }))
+  } finally {
+    await file.close()
+  }
+}
+
+async function readLogs({
+  disk,
+  directory,
+  contents,
+  resident,
+  onLoss,
+}: Parts & { contents: Contents }): Promise<{ number: number; read: LogRead }[]> {
+  const base = contents.snapshots.at(-1) ?? 0
+  const last = contents.logs.at(-1) ?? -1
+  if (contents.snapshots.length > 0 && last < base) onLoss({ file: logName(base), what: 'it is missing' })
+  const logs: { number: number; read: LogRead }[] = []
+  for (let number = base; number <= last; number++) {
+    if (!contents.logs.includes(number)) {
+      onLoss({ file: logName(number), what: 'it is missing' })
+      break
+    }
+    const bytes = await bytesOf(disk, join(directory, logName(number)))
+    const torn = logs.find((each) => each.read.isTorn)
+    if (torn && nextFrame(bytes, 0)) {
+      const { end: offset, records } = torn.read
+      const what = 'it ends before the next one begins'
+      onLoss({ file: logName(torn.number), offset, record: records + 1, what, ...countFrom(bytes, 0) })
+      break
+    }
+    const read = readLog(bytes, resident)
+    logs.push({ number, read })
+    if (!read.damage) continue
+    onLoss({ file: logName(number), ...read.damage })
+    break
+  }
+  return logs
+}
+
+async function bytesOf(disk: Disk, path: string): Promise<Buffer> {
+  const file = await disk.open(path, 'read')
+  try {
+    return await readAll(file)
+  } finally {
+    await file.close()
+  }
+}

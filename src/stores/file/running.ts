@@ -1,0 +1,198 @@
+import { join } from 'node:path'
+import type { Command, Policy } from '../../core/index.ts'
+import type { Listeners } from '../listeners.ts'
+import type { Resident, StepTaken } from '../resident.ts'
+import type { SessionRequest, VersionedPolicy } from '../store.ts'
+import { contentsOf, logName, snapshotName } from './directory.ts'
+import type { Disk } from './disk.ts'
+import type { Entry, StoredPolicy } from './entry.ts'
+import { GroupCommit } from './group-commit.ts'
+import { Log } from './log.ts'
+import type { StoreRead } from './read-store.ts'
+import { SnapshotWriter } from './snapshot-writer.ts'
+
+export interface RunningOptions {
+  readonly disk: Disk
+  readonly directory: string
+  readonly listeners: Listeners
+  readonly defer: (begin: () => void) => void
+  /** A log that is longer than this is followed by a snapshot; it may be longer where the snapshot is large. */
+  readonly logLimit: number
+  readonly onFailed: (error: Error) => void
+}
+
+/** So large a log still starts in a second or two. */
+const LOG_LIMIT_MAX = 64 * 1024 * 1024
+
+/** The state and its log, as long as the disk does what it is told. When it does not, all of this is thrown away. */
+export class Running {
+  readonly resident: Resident
+  readonly #options: RunningOptions
+  readonly #commit: GroupCommit
+  #lastMs: number
+  #snapshotSize: number
+  #snapshot: SnapshotWriter | undefined
+  /** Ends when the snapshot under way has come to an end, whichever. */
+  #turnover: Promise<void> | undefined
+  /** After a turnover that failed, the next one is tried when the log has grown to this. */
+  #tryAgainAt = 0
+
+  private constructor(options: RunningOptions, read: StoreRead, log: Log) {
+    this.#options = options
+    this.resident = read.resident
+    this.#lastMs = read.lastMs
+    this.#snapshotSize = read.sizes.snapshot
+    this.#commit = new GroupCommit({
+      log,
+      defer: options.defer,
+      onFailed: (error) => {
+        this.#snapshot?.abort()
+        options.onFailed(error)
+      },
+      onDurable: (events) => {
+        options.listeners.tell(events)
+        this.#turnOver()
+      },
+    })
+    this.resident.journal = {
+      ran: (step) => this.#ran(step),
+      opened: ({ session, node, ttlMs }: SessionRequest) => this.#add(['open', { session, node, ttlMs }]),
+      ended: (session) => this.#add(['end', session]),
+    }
+  }
+
+  /** Takes up the log where the disk has it. Nothing is written to it yet. */
+  static async from(read: StoreRead, options: RunningOptions): Promise<Running> {
+    const { disk, directory, logLimit: limit } = options
+    const pathOf = (number: number) => ({ number, path: join(directory, logName(number)), limit })
+    for (const { number, end } of read.torn) await (await Log.goOn(disk, pathOf(number), end)).close()
+    for (const name of read.contents.unfinished) await disk.remove(join(directory, name))
+    let log: Log
+    if (read.log) log = await Log.goOn(disk, pathOf(read.log.number), read.log.end)
+    else {
+      log = await Log.create(disk, pathOf(0))
+      await disk.syncDirectory(directory)
+    }
+    return new Running(options, read, log)
+  }
+
+  get lastMs(): number {
+    return this.#lastMs
+  }
+
+  /** From here on it is served: everybody who was alive has its whole time once more. */
+  async restart(nowMs: number, configured: Policy | undefined): Promise<void> {
+    const stored = this.resident.policy as StoredPolicy
+    const isNew = stored.version === 0
+    if (isNew || (configured && JSON.stringify(configured) !== JSON.stringify(stored.configured))) {
+      const policy = configured ?? stored.policy
+      this.#setPolicy({ version: stored.version + 1, policy, configured: policy })
+    }
+    this.#lastMs = nowMs
+    this.#add(['restart', nowMs])
+    this.resident.recover(nowMs)
+    await this.#commit.durable()
+  }
+
+  applyPolicy(policy: Policy, expectedVersion: number): VersionedPolicy & { readonly applied: boolean } {
+    const stored = this.resident.policy as StoredPolicy
+    const applied = expectedVersion === stored.version
+    if (applied) this.#setPolicy({ ...stored, version: expectedVersion + 1, policy })
+    const { version, policy: present } = this.resident.policy
+    return { version, policy: present, applied }
+  }
+
+  /** Everything so far is on the disk, and whoever listens has been told. */
+  durable(): Promise<void> {
+    return this.#commit.durable()
+  }
+
+  async close(): Promise<void> {
+    this.resident.journal = undefined
+    await this.#commit.durable().catch(() => {})
+    this.#snapshot?.abort()
+    await this.#turnover
+    await this.#commit.log.trim()
+  }
+
+  /** After a failure: leaves the disk alone. */
+  async abandon(): Promise<void> {
+    this.resident.journal = undefined
+    await this.#turnover
+    await this.#commit.log.close().catch(() => {})
+  }
+
+  #setPolicy(policy: StoredPolicy): void {
+    this.resident.policy = policy
+    this.#add(['policy', policy])
+  }
+
+  #ran(step: StepTaken): void {
+    const { namespace, resource, nowMs, command } = step
+    const events = this.#options.listeners.carried(step)
+    this.#lastMs = nowMs
+    // One entry stands for all of these.
+    if (command.type === 'recover') this.#commit.carry(events)
+    else this.#commit.add(stepText(nowMs, namespace, resource, command), events)
+  }
+
+  #add(entry: Entry): void {
+    this.#commit.add(JSON.stringify(entry), [])
+  }
+
+  /** A new log begins, and the snapshot of this very moment is written beside it; then all that was before can go. */
+  #turnOver(): void {
+    const { logLimit } = this.#options
+    const limit = Math.max(logLimit, Math.min(this.#snapshotSize / 4, LOG_LIMIT_MAX), this.#tryAgainAt)
+    if (this.#turnover || this.#commit.log.size < limit) return
+    this.#turnover = this.#writeSnapshot()
+      .catch(() => {
+        // The logs are all there, so nothing is lost: it is tried again when there is more to be gained.
+        this.#tryAgainAt = this.#commit.log.size + logLimit / 4
+      })
+      .finally(() => {
+        this.#turnover = undefined
+        this.#snapshot = undefined
+      })
+  }
+
+  async #writeSnapshot(): Promise<void> {
+    const { disk, directory, defer, logLimit: limit } = this.#options
+    const number = this.#commit.log.number + 1
+    const log = await Log.create(disk, { number, path: join(directory, logName(number)), limit })
+    await disk.syncDirectory(directory)
+
+    // No await from here to the switch: the snapshot is of exactly this place in the log.
+    const before = this.#commit.log
+    const isCovered = this.#commit.durable()
+    this.#snapshot = new SnapshotWriter({
+      disk,
+      directory,
+      number,
+      resident: this.resident,
+      header: { nowMs: this.#lastMs, policy: this.resident.policy as StoredPolicy },
+      pause: () => new Promise((resolve) => defer(resolve)),
+    })
+    this.#commit.switchTo(log)
+    this.#tryAgainAt = 0
+    void isCovered.then(() => before.close()).catch(() => {})
+    this.#snapshotSize = await this.#snapshot.write(isCovered)
+    await removeBefore(number, { disk, directory })
+  }
+}
+
+/** What a complete snapshot has made unnecessary. */
+export async function removeBefore(
+  number: number,
+  { disk, directory }: { readonly disk: Disk; readonly directory: string },
+): Promise<void> {
+  const { snapshots, logs } = await contentsOf(disk, directory)
+  for (const each of logs) if (each < number) await disk.remove(join(directory, logName(each)))
+  for (const each of snapshots) if (each < number) await disk.remove(join(directory, snapshotName(each)))
+}
+
+/** An entry of the log; the commands of one caller differ in little, so that this is most of what a step costs here. */
+function stepText(nowMs: number, namespace: string, resource: string, command: Command): string {
+  const entry: Entry = ['step', nowMs, namespace, resource, command]
+  return JSON.stringify(entry)
+}

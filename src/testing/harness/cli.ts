@@ -1,0 +1,121 @@
+import { parseArgs } from 'node:util'
+import { describeRecord } from '../history.ts'
+import type { TimedRecord } from '../journal.ts'
+import { soak } from './soak.ts'
+import type { Verdict } from './verdict.ts'
+
+/*
+ * npm run soak -- --minutes 10                   one server on memory:, 50 clients
+ * npm run soak -- --store file:DIR --kill-servers    a durable store: its server is killed too
+ * npm run soak -- --store mysql://… --servers 3  several servers over a store that they share
+ * --no-fence-check                               the storage does not check fences: this must fail
+ */
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '1' },
+    clients: { type: 'string', default: '50' },
+    store: { type: 'string', default: 'memory:' },
+    servers: { type: 'string', default: '1' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    'ttl-ms': { type: 'string', default: '2000' },
+    'kill-servers': { type: 'boolean', default: false },
+    'no-fence-check': { type: 'boolean', default: false },
+  },
+})
+
+/** A shorter run may miss something without having proved less of the rest. */
+const PROOF_MS = 30_000
+/** The heap of a run that is long enough to tell: more than this beyond its second quarter is a leak. */
+const HEAP_PROOF_SAMPLES = 40
+const HEAP_GROWTH = 1.3
+const MEGABYTE = 1024 * 1024
+
+const out = (text: string) => process.stdout.write(`${text}\n`)
+const progress = (text: string) => {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`)
+}
+
+async function main(): Promise<number> {
+  const store = values.store
+  const isMemory = store === 'memory:'
+  if (isMemory && (values['kill-servers'] || values.servers !== '1')) {
+    out('a memory: store lives and dies with its one server; name another --store')
+    return 64
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
+  const lengthMs = Number(values.minutes) * 60_000
+  const startMs = Date.now()
+  const verdict = await soak({
+    lengthMs,
+    store,
+    clients: Number(values.clients),
+    servers: Number(values.servers),
+    seed: Number(values.seed),
+    ttlMs: Number(values['ttl-ms']),
+    checkFences: !values['no-fence-check'],
+    killServers: values['kill-servers'],
+    onProgress: progress,
+  })
+  progress('')
+  const seconds = ((Date.now() - startMs) / 1_000).toFixed(0)
+  out(
+    `seed ${values.seed}, ${values.clients} clients, ${values.servers} server(s) on ${store.split(':')[0]}:, ${seconds} s`,
+  )
+  out(`  ${listOf(verdict.counts)}`)
+  out(`  faults: ${listOf(verdict.faults)}`)
+  out(`  heap of the server: ${heapText(verdict.heap)}`)
+  return report(verdict, lengthMs)
+}
+
+function report({ violations, counts, heap, folder, history }: Verdict, lengthMs: number): number {
+  const never = Object.entries(counts).filter(([name, count]) => count === 0 && name !== 'writes refused')
+  if (violations.length > 0) {
+    out(`FAILED: ${violations.length} violations; the histories are in ${folder}`)
+    for (const { invariant, resource, what } of violations.slice(0, 20)) out(`  ${invariant} ${resource}: ${what}`)
+    tell(history as readonly TimedRecord[], violations[0]!.resource)
+    return 1
+  }
+  if (lengthMs >= PROOF_MS && never.length > 0) {
+    out(`FAILED: a run that never meets ${never.map(([name]) => name).join(', ')} proves nothing`)
+    return 1
+  }
+  if (isGrowing(heap)) {
+    out('FAILED: the heap of the server grows')
+    return 1
+  }
+  out('no violation')
+  return 0
+}
+
+/** The last that happened to a resource, by the one clock. */
+function tell(history: readonly TimedRecord[], resource: string): void {
+  const startMs = history[0]?.monoMs ?? 0
+  const ofIt = history.filter((record) => 'resource' in record && record.resource === resource)
+  for (const record of ofIt.slice(-30)) out(describeRecord({ ...record, nowMs: record.monoMs - startMs }))
+}
+
+function isGrowing(heap: readonly number[]): boolean {
+  if (heap.length < HEAP_PROOF_SAMPLES) return false
+  const quarter = Math.floor(heap.length / 4)
+  const [second, last] = [median(heap.slice(quarter, 2 * quarter)), median(heap.slice(3 * quarter))]
+  return last > second * HEAP_GROWTH
+}
+
+function heapText(heap: readonly number[]): string {
+  const quarter = Math.max(1, Math.floor(heap.length / 4))
+  const text = (bytes: number) => `${(bytes / MEGABYTE).toFixed(1)} MB`
+  const quarters = [0, 1, 2, 3].map((index) => median(heap.slice(index * quarter, (index + 1) * quarter)))
+  return `${quarters.map(text).join(', ')} by quarters, ${text(heap.at(-1) ?? 0)} at the end`
+}
+
+function median(numbers: readonly number[]): number {
+  return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
+}
+
+function listOf(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([name, count]) => `${count} ${name}`)
+    .join(', ')
+}
+
+process.exitCode = await main()

@@ -1,0 +1,82 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { BatonError, connect } from '../../client/index.ts'
+import { Journal, machineMs } from '../journal.ts'
+import { seededRandom } from '../random.ts'
+import { drawCall } from './call.ts'
+import { type Performer, perform } from './perform.ts'
+
+/*
+ * One client process of the harness: several tasks that call the SDK over and over, until stdin ends. Then it finishes
+ * what it has begun, and exits 0; anything else is a defect.
+ */
+export interface ClientConfig {
+  readonly name: string
+  readonly node: string
+  readonly urls: readonly string[]
+  readonly storage: string
+  readonly journal: string
+  readonly seed: number
+  readonly tasks: number
+  readonly resources: number
+  readonly ttlMs: number
+  /** The mean pause between two calls of a task. */
+  readonly thinkMs: number
+}
+
+const BEAT_MS = 50
+/** Later than this, and a client cannot be said to have run: well below the margin that it has to notice a loss in. */
+const STALL_MS = 80
+const SETTLE_MS = 20
+
+const config: ClientConfig = JSON.parse(process.argv[2]!)
+const journal = new Journal(config.journal)
+const note = (what: 'paused' | 'resumed' | 'reconnected', atMs = machineMs()) =>
+  journal.write({ kind: 'client', nowMs: atMs, client: config.name, what }, atMs)
+
+/** A process that is stopped, or starved, cannot say so but afterwards. */
+function watchForStalls(): void {
+  let lastMs = machineMs()
+  setInterval(() => {
+    const nowMs = machineMs()
+    if (nowMs - lastMs > BEAT_MS + STALL_MS) {
+      note('paused', lastMs)
+      // All timers that are due have run by then.
+      note('resumed', nowMs + SETTLE_MS)
+    }
+    lastMs = nowMs
+  }, BEAT_MS).unref()
+}
+
+async function main(): Promise<void> {
+  watchForStalls()
+  const stopping = new AbortController()
+  process.stdin.resume().on('end', () => stopping.abort())
+  const baton = await connect(config.urls, {
+    node: config.node,
+    ttlMs: config.ttlMs,
+    onNotice: (notice) => {
+      if (notice === 'Baton answers again') note('reconnected')
+    },
+  })
+  // Whoever had this node id before is dead.
+  await baton.references.dropNode(config.node).catch((error) => {
+    if (!(error instanceof BatonError)) throw error
+  })
+  const performer: Performer = { name: config.name, baton, journal, storage: config.storage }
+  let calls = 0
+  const task = async (index: number) => {
+    const random = seededRandom(config.seed * 1_009 + index)
+    while (!stopping.signal.aborted) {
+      await perform(performer, drawCall(random, config), ++calls)
+      const thinkMs = random.next() * 2 * config.thinkMs
+      await pause(thinkMs, undefined, { signal: stopping.signal }).catch(() => {})
+    }
+  }
+  await Promise.all(Array.from({ length: config.tasks }, (_, index) => task(index)))
+  await baton.close()
+  journal.close()
+  // Connections to the storage are kept alive for a while.
+  process.exit(0)
+}
+
+await main()

@@ -1,0 +1,49 @@
+import type { Store } from '../stores/store.ts'
+import type { StepRecord } from './history.ts'
+import { Journal } from './journal.ts'
+import { recordSessions } from './record-sessions.ts'
+
+export interface ServerHistory {
+  /** To be told of every step that the store takes, in its order and as it takes it. */
+  readonly onStep: (step: Omit<StepRecord, 'kind'>) => void
+  /** The same store, with a record of its sessions and of what it has made durable. */
+  of(store: Store): Store
+}
+
+const HEAP_MS = 5_000
+
+/** What `BATON_HISTORY=FILE` makes of a server: it writes down all that its store does, for `checkHistory`. */
+export function openServerHistory(path: string, nowMs: () => number): ServerHistory {
+  const journal = new Journal(path)
+  let taken = 0
+  let kept = 0
+  const note = (what: 'started' | 'kept' | 'heap', count: number) =>
+    journal.write({ kind: 'server', nowMs: nowMs(), what, count })
+  const weigh = () => {
+    // There with --expose-gc: only what is left after a collection says whether the heap grows.
+    ;(globalThis as { gc?: () => void }).gc?.()
+    note('heap', process.memoryUsage().heapUsed)
+  }
+  note('started', 0)
+  setInterval(weigh, HEAP_MS).unref()
+  return {
+    onStep(step) {
+      taken++
+      journal.write({ kind: 'step', ...step })
+    },
+    of(store) {
+      const recorded = recordSessions(store, (record) => journal.write(record))
+      return {
+        ...recorded,
+        async step(address, command) {
+          const answer = recorded.step(address, command)
+          const before = taken
+          const reply = await answer
+          if (before > kept) note('kept', before)
+          kept = Math.max(kept, before)
+          return reply
+        },
+      }
+    },
+  }
+}

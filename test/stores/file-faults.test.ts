@@ -1,0 +1,264 @@
+import { expect, test } from 'vitest'
+import { resourceFromText, resourceToText } from '../../src/stores/file/resource-text.ts'
+import { type Store, type StoreEvent, StoreUnavailable } from '../../src/stores/store.ts'
+import { SimulatedClock, settled } from '../../src/testing/index.ts'
+import { DiskError, SimulatedDisk } from '../../src/testing/simulated-disk.ts'
+import { DIRECTORY, openOn, printOfDisk } from './file-world.ts'
+
+const at = (resource: string) => ({ namespace: 'default', resource })
+const ask = (store: Store, node: string, resource = 'r', more: object = {}) =>
+  store.step(at(resource), {
+    type: 'acquire',
+    operation: 'lock',
+    node,
+    owner: node,
+    hold: '1',
+    ttlMs: 30_000,
+    ...more,
+  })
+const roomy = { logLimit: 1_000_000 }
+
+async function fenceOf(store: Store, node: string, resource = 'r'): Promise<number> {
+  const reply = await ask(store, node, resource)
+  if (reply.status !== 'granted') throw new Error(JSON.stringify(reply))
+  return reply.fence
+}
+
+/** Until the store answers again, however often it has to try. */
+async function untilBack(store: Store): Promise<void> {
+  for (;;) {
+    try {
+      await store.policy()
+      return
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+  }
+}
+
+test('a write that was torn at any byte is not there at all, and the store goes on', async () => {
+  const disk = new SimulatedDisk()
+  const store = await openOn(disk, roomy)
+  await ask(store, 'a')
+  const before = await printOfDisk(disk)
+  let length = 0
+  disk.fault = (what, path) => {
+    if (what === 'sync' && path === `${DIRECTORY}/log-0`) disk.turnOff()
+    return undefined
+  }
+  void ask(store, 'b')
+  void ask(store, 'ü₂', 'other')
+  while (!disk.isOff) await settled()
+  disk.afterCrash((write) => {
+    length = write.length
+    return 0
+  })
+  expect(length).toBeGreaterThan(100)
+  for (let kept = 0; kept <= length; kept++) {
+    const after = disk.afterCrash(() => kept)
+    const print = await printOfDisk(after)
+    expect(print === before, `${kept} of ${length} bytes`).toBe(kept < length)
+    if (kept % 16 !== 0) continue
+    const again = await openOn(after, roomy)
+    expect(await fenceOf(again, 'a')).toBe(1)
+    expect(await fenceOf(again, 'c', 'third')).toBeGreaterThan(0)
+    await again.close()
+  }
+})
+
+test('nobody hears of anything before it is on the disk', async () => {
+  const disk = new SimulatedDisk()
+  const store = await openOn(disk, roomy)
+  const heard: StoreEvent[] = []
+  store.subscribe((event) => heard.push(event))
+  let answered = 0
+  let release: () => void = () => {}
+  disk.gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  for (const node of ['a', 'b', 'c']) void ask(store, node).then(() => answered++)
+  void store.read(at('r')).then(() => answered++)
+  for (let turns = 0; turns < 50; turns++) await settled()
+  expect({ answered, heard: heard.length }).toEqual({ answered: 0, heard: 0 })
+  release()
+  for (let turns = 0; turns < 50; turns++) await settled()
+  expect({ answered, heard: heard.length }).toEqual({ answered: 4, heard: 3 })
+  await store.close()
+})
+
+test('many who come at once share one sync', async () => {
+  const disk = new SimulatedDisk()
+  const store = await openOn(disk, roomy)
+  let syncs = 0
+  disk.fault = (what) => {
+    if (what === 'sync') syncs++
+    return undefined
+  }
+  await Promise.all(Array.from({ length: 200 }, (_, index) => ask(store, 'a', `r${index}`)))
+  expect(syncs).toBeLessThanOrEqual(2)
+  await store.close()
+})
+
+test('a full disk: nothing is changed, and it goes on by itself when there is space', async () => {
+  const disk = new SimulatedDisk()
+  const store = await openOn(disk, roomy)
+  const fence = await fenceOf(store, 'a')
+  await ask(store, 'b')
+  const heard: StoreEvent[] = []
+  store.subscribe((event) => heard.push(event))
+  disk.capacity = 0
+  disk.fault = (what) => (what === 'write' ? new DiskError('ENOSPC') : undefined)
+  const release = { type: 'release', operation: 'lock', owner: 'a', hold: '1', fence, outcome: 'success' } as const
+  const failed = await Promise.allSettled([store.step(at('r'), release), ask(store, 'c'), store.read(at('r'))])
+  expect(failed.map((each) => each.status === 'rejected' && each.reason instanceof StoreUnavailable)).toEqual([
+    true,
+    true,
+    true,
+  ])
+  await expect(store.read(at('r'))).rejects.toThrow(StoreUnavailable)
+  await expect(store.renewSession('s')).rejects.toThrow(StoreUnavailable)
+  expect(store.nextDeadlineMs()).toBeLessThanOrEqual(store.nowMs())
+  disk.capacity = Infinity
+  disk.fault = () => undefined
+  await untilBack(store)
+  const view = await store.read(at('r'))
+  expect(view).toMatchObject({ grants: [{ node: 'a', fence }], waiting: 1 })
+  expect(heard).toEqual([])
+  expect(await store.step(at('r'), release)).toMatchObject({ status: 'released' })
+  expect((await store.read(at('r')))?.grants).toMatchObject([{ node: 'b', fence: fence + 1 }])
+  expect(store.counts()).toMatchObject({ grants: 1, waiters: 0 })
+  await store.close()
+  expect(JSON.parse(await printOfDisk(disk.afterCrash())).counts).toMatchObject({ grants: 1, waiters: 0 })
+})
+
+test('a disk that is full to the last byte cuts the unfinished write', async () => {
+  const disk = new SimulatedDisk()
+  const store = await openOn(disk, { logLimit: 4_000 })
+  await ask(store, 'a')
+  disk.capacity = disk.used + 100
+  let refused = 0
+  let granted = 0
+  for (let index = 0; index < 40; index++) {
+    await ask(store, 'a', `r${index}`).then(
+      () => granted++,
+      () => refused++,
+    )
+  }
+  expect(refused).toBeGreaterThan(0)
+  disk.capacity = Infinity
+  await untilBack(store)
+  expect(store.counts().grants).toBe(1 + granted)
+  await store.close()
+  const again = await openOn(disk.afterCrash())
+  expect(again.counts().grants).toBe(1 + granted)
+  await again.close()
+})
+
+test('a failed sync is never repeated: what it was for is not there, now or after a crash', async () => {
+  const disk = new SimulatedDisk()
+  const store = await openOn(disk, roomy)
+  const fence = await fenceOf(store, 'a')
+  let failures = 0
+  disk.fault = (what, path) => {
+    if (what !== 'sync' || path !== `${DIRECTORY}/log-0` || failures > 0) return undefined
+    failures++
+    return new DiskError('EIO')
+  }
+  await expect(ask(store, 'b', 'other')).rejects.toThrow(StoreUnavailable)
+  await untilBack(store)
+  expect(failures).toBe(1)
+  expect(await store.read(at('other'))).toBeUndefined()
+  expect(await fenceOf(store, 'a')).toBe(fence)
+  expect(await fenceOf(store, 'c', 'third')).toBeGreaterThan(0)
+  const again = await openOn(disk.afterCrash(), roomy)
+  expect(await again.read(at('other'))).toBeUndefined()
+  expect((await again.read(at('third')))?.grants).toMatchObject([{ node: 'c' }])
+  await again.close()
+})
+
+test('a snapshot that finds no room does no harm', async () => {
+  const disk = new SimulatedDisk()
+  const store = await openOn(disk)
+  disk.fault = (what, path) => (what === 'write' && path.includes('snapshot') ? new DiskError('ENOSPC') : undefined)
+  for (let index = 0; index < 60; index++) await ask(store, 'a', `r${index}`)
+  expect((await disk.list(DIRECTORY)).filter((name) => name.startsWith('snapshot-'))).toEqual([])
+  disk.fault = () => undefined
+  for (let index = 60; index < 160; index++) await ask(store, 'a', `r${index}`)
+  for (let turns = 0; turns < 200; turns++) await settled()
+  expect((await disk.list(DIRECTORY)).filter((name) => /^snapshot-\d+$/.test(name))).toHaveLength(1)
+  await store.close()
+  const again = await openOn(disk.afterCrash())
+  expect(again.counts().grants).toBe(160)
+  await again.close()
+})
+
+test('leases do not run out while the store is down', async () => {
+  const clock = new SimulatedClock()
+  const disk = new SimulatedDisk()
+  const store = await openOn(disk, { clock })
+  await store.openSession({ session: 's', node: 'b', ttlMs: 10_000 })
+  await ask(store, 'a')
+  await ask(store, 'b', 'r', { session: 's' })
+  await ask(store, 'b', 'other', { session: 's' })
+  const endMs = clock.nowMs()
+  const late = new SimulatedClock(endMs + 3_000_000)
+  const again = await openOn(disk.afterCrash(), { clock: late })
+  expect(await again.read(at('r'))).toMatchObject({ grants: [{ node: 'a', fence: 1 }], waiting: 1 })
+  expect(await again.places('s')).toHaveLength(2)
+  late.jump(9_999)
+  expect(await again.renewSession('s')).toEqual({ status: 'alive', ttlMs: 10_000, places: 2 })
+  late.jump(10_000)
+  await again.sweep(100)
+  expect(await again.places('s')).toBeUndefined()
+  expect(await again.read(at('other'))).toMatchObject({ grants: [] })
+  await again.close()
+})
+
+test('a clock that was set back does not take time back', async () => {
+  const disk = new SimulatedDisk()
+  const store = await openOn(disk, { clock: new SimulatedClock(5_000_000) })
+  await ask(store, 'a')
+  const clock = new SimulatedClock(1_000_000)
+  const again = await openOn(disk.afterCrash(), { clock })
+  expect(again.nowMs()).toBe(5_000_000)
+  clock.jump(30_000)
+  await again.sweep(10)
+  expect((await again.read(at('r')))?.grants).toEqual([])
+  await again.close()
+})
+
+test('a policy that was applied outlives a restart, and gives way to another configuration', async () => {
+  const disk = new SimulatedDisk()
+  const policies = [5_000, 6_000, 7_000].map((claimMs) => ({
+    namespaces: {
+      default: {
+        exclusion: 'operation',
+        queueing: true,
+        updateRequiresNoRef: false,
+        claimMs,
+        queueLimit: 10,
+        operations: {},
+      },
+    },
+  })) as never[]
+  let store = await openOn(disk, { policy: policies[0] })
+  expect(await store.policy()).toEqual({ version: 1, policy: policies[0] })
+  await store.applyPolicy(policies[1]!, 1)
+  await store.close()
+  store = await openOn(disk, { policy: policies[0] })
+  expect(await store.policy()).toEqual({ version: 2, policy: policies[1] })
+  await store.close()
+  store = await openOn(disk, { policy: policies[2] })
+  expect(await store.policy()).toEqual({ version: 3, policy: policies[2] })
+  await store.close()
+  store = await openOn(disk)
+  expect((await store.policy()).version).toBe(3)
+  await store.close()
+})
+
+test('a resource that was written down and read again is the same', () => {
+  const text = JSON.stringify({ fence: 3, references: ['a', '🎽', '\ud800'] })
+  const resource = resourceFromText(text, at('r'))
+  expect([...resource.references]).toEqual(['a', '🎽', '\ud800'])
+  expect(resourceToText(resource)).toBe(text)
+})
