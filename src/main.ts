@@ -6,6 +6,7 @@ import type { Policy } from './core/index.ts'
 import type { Clock, Store } from './stores/store.ts'
 import type { ServerHistory } from './testing/server-history.ts'
 
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 /** Requests under way get this long at a stop; then their connections are cut. */
 const DRAIN_MS = 2_000
 
@@ -17,6 +18,7 @@ async function serve({ host, port, store: url, tokens, policy, tls }: ServeConfi
   const service = new Service({ store: await openRecordedStore(url, { clock, policy }) })
   const app = buildApp({
     service,
+    version,
     log: jsonLines((line) => process.stderr.write(`${line}\n`)),
     ...(tokens.length > 0 && { tokens }),
     ...(tls && { https: { ...tls, ...(tls.ca !== undefined && { requestCert: true, rejectUnauthorized: true }) } }),
@@ -80,7 +82,6 @@ function unknownStore(url: string): UsageError {
 // A reader that has seen enough (`baton events | head`) is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 process.exitCode = await runCli(process.argv.slice(2), {
   serve,
   storeCare,

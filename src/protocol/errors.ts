@@ -29,7 +29,7 @@ export const errors: Readonly<Record<ErrorCode, ErrorRow>> = {
   busy: {
     status: 409,
     retryable: true,
-    meaning: 'Another owner holds it and queueing is off; ask again later or allow queueing.',
+    meaning: 'Another owner holds it, and this request does not wait; ask again later, or let it queue.',
   },
   'in-use': {
     status: 409,
@@ -64,7 +64,7 @@ export const errors: Readonly<Record<ErrorCode, ErrorRow>> = {
   'stale-fence': {
     status: 403,
     retryable: false,
-    meaning: 'The fence is of a grant that has ended; nothing was changed.',
+    meaning: 'The fence is not that of the present grant; nothing was changed.',
   },
   'unknown-grant': {
     status: 403,

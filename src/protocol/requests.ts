@@ -43,7 +43,11 @@ const resource = idSchema.describe('what is worked on, e.g. a layer digest')
 const node = idSchema.describe('who asks: a machine')
 const owner = idSchema.describe('one actor on a node')
 const hold = idSchema.default(SHARED_HOLD).describe('chosen by the asker: the same one again is a retry or a claim')
-const session = idSchema.describe('the session that keeps it alive')
+/** It travels in a header too, so it is plain ASCII. */
+const session = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,512}$/, 'must be 1 to 512 visible ASCII characters')
+  .describe('the session that keeps it alive')
 const fence = z.int().min(0)
 const ttlMs = z.int().min(LIMITS.ttlMinMs).max(LIMITS.ttlMaxMs)
 const revision = idSchema.describe('what version of the work it is about')

@@ -6,9 +6,9 @@ export interface ServerLimits {
   readonly bodyBytes: number
   /** Streams at a time, of both kinds. Default: 10,000. */
   readonly streams: number
-  /** What one stream may leave unread before it is cut. Default: 1 MiB. */
+  /** What one stream may leave unread before it is cut. Default: 256 KiB. */
   readonly streamBytes: number
-  /** What all streams together may leave unread: each has its share of it, if that is less. Default: 256 MiB. */
+  /** What all streams together may leave unread: each has its share of it, if that is less. Default: 64 MiB. */
   readonly allStreamsBytes: number
   /** How long a request may take to arrive. Default: 10 s. */
   readonly requestMs: number
@@ -19,8 +19,8 @@ export interface ServerLimits {
 export const defaultLimits: ServerLimits = {
   bodyBytes: LIMITS.bodyBytes,
   streams: 10_000,
-  streamBytes: 1024 * 1024,
-  allStreamsBytes: 256 * 1024 * 1024,
+  streamBytes: 256 * 1024,
+  allStreamsBytes: 64 * 1024 * 1024,
   requestMs: 10_000,
   idleMs: 65_000,
 }

@@ -1,4 +1,4 @@
-import { type Resource, viewOf } from '../core/index.ts'
+import { type Resource, type ResourceView, viewOf } from '../core/index.ts'
 import { addressOf, type Shards, type Slot } from './shards.ts'
 import type { ListQuery, Page } from './store.ts'
 
@@ -14,8 +14,14 @@ export function listOf(shards: Shards, query: ListQuery): Page {
   }
   keepFirst(found, limit + 1)
   const next = found.length > limit ? found[limit - 1]?.name : undefined
-  const resources = found.slice(0, limit).map((slot) => viewOf(shards.look(slot), WAITERS_SHOWN))
+  const views = found.slice(0, limit).map((slot) => viewOf(shards.look(slot), WAITERS_SHOWN))
+  // What is only remembered for those who ask again is nothing to show: such a page is shorter.
+  const resources = views.filter(hasSomethingToShow)
   return { resources, ...(next !== undefined && { next }) }
+}
+
+function hasSomethingToShow({ grants, waiting, references, kept, recent }: ResourceView): boolean {
+  return grants.length + waiting + references.length + kept.length + recent.length > 0
 }
 
 function keepFirst(slots: Slot[], count: number): void {

@@ -95,13 +95,9 @@ export class Resident {
     return this.sessions.renew(session, nowMs)
   }
 
+  /** Closed by its client: what hung off it was left. */
   closeSession(session: string, nowMs: number): void {
-    if (!this.sessions.isAlive(session)) return
-    this.journal?.ended?.(session)
-    for (const place of this.sessions.end(session)) {
-      const { operation, owner } = place
-      this.#take(place, { type: 'session-lost', session, operation, owner }, nowMs)
-    }
+    this.#endSession(session, 'leave', nowMs)
   }
 
   places(session: string): readonly Place[] | undefined {
@@ -177,7 +173,16 @@ export class Resident {
 
   #endDueSessions(nowMs: number): void {
     for (let id = this.sessions.due(nowMs); id !== undefined; id = this.sessions.due(nowMs))
-      this.closeSession(id, nowMs)
+      this.#endSession(id, 'session-lost', nowMs)
+  }
+
+  #endSession(session: string, type: 'leave' | 'session-lost', nowMs: number): void {
+    if (!this.sessions.isAlive(session)) return
+    this.journal?.ended?.(session)
+    for (const place of this.sessions.end(session)) {
+      const { operation, owner } = place
+      this.#take(place, { type, session, operation, owner }, nowMs)
+    }
   }
 }
 

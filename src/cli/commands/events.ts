@@ -12,7 +12,7 @@ export const addEvents: AddCommand = (program, context, done) => {
   const command = program
     .command('events')
     .description('Everything that happens, as it happens, until interrupted.')
-    .option('--json', 'one JSON object a line; the first tells the present state')
+    .option('--json', 'one JSON object a line; the first says that the stream has begun, or how the resource stands')
     .option('--resource <resource>', 'only of this one')
   addConnectionOptions(command)
     .addHelpText('after', '\nExample:\n  $ baton events --json --resource sha256:abc')

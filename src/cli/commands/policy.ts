@@ -46,7 +46,9 @@ Example:
 
   # policy.toml
   [policy.namespaces.default.operations.compile]
-  attempts = 3`,
+  waitersOnSuccess = "skip"    # done once: those who waited skip (default: the next one is granted)
+  keepMs = 3600000             # and so do those who come within the hour
+  attempts = 3                 # three failures in a row end the queue`,
     )
     .action(async (file: string, flags: ConnectionFlags) => {
       const wanted = readPolicy(file)

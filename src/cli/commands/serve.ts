@@ -37,7 +37,9 @@ The flags of queueing and exclusion are those of the namespace 'default'. The TO
   role = "node"                # or observe, admin
   nodes = ["node-a"]
   [policy.namespaces.default.operations.compile]
-  attempts = 3
+  waitersOnSuccess = "skip"    # done once: those who waited skip (default: the next one is granted)
+  keepMs = 3600000             # and so do those who come within the hour
+  attempts = 3                 # three failures in a row end the queue
 
 Example:
   $ baton serve --port 0 --store memory:

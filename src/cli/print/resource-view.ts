@@ -11,7 +11,9 @@ type Row = readonly [label: string, ...cells: string[]]
 /** Resources for people, each a heading and aligned rows below. Ids are never cut: they are there to be copied. */
 export function renderResources(views: readonly ResourceView[], nowMs: number, paint: Paint = plain): string {
   if (views.length === 0) return 'nothing is held, waited for, referenced or kept\n'
-  return views.map((view) => renderResource(view, nowMs, paint)).join('\n')
+  const live = (view: ResourceView) => Number(view.grants.length + view.waiting > 0)
+  const liveFirst = [...views].sort((a, b) => live(b) - live(a))
+  return liveFirst.map((view) => renderResource(view, nowMs, paint)).join('\n')
 }
 
 export function renderResource(view: ResourceView, nowMs: number, paint: Paint = plain): string {
@@ -50,7 +52,7 @@ function waiters({ waiters, waiting }: ResourceView, nowMs: number): Row[] {
       `for ${formatDuration(nowMs - waiter.sinceMs)}`,
       revision(waiter).join(''),
     ])
-  if (waiting > rows.length) rows.push(['waits', `and ${waiting - rows.length} more`])
+  if (waiting > rows.length) rows.push(['waits', '', `and ${waiting - rows.length} more`])
   return rows
 }
 

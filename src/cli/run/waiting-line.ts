@@ -32,7 +32,7 @@ export class WaitingLine {
   #draw(): void {
     const text = waitingText({ what: this.#what, position: this.#position, waitedMs: Date.now() - this.#startMs })
     // A line that wraps could not be cleared again.
-    this.#output.write(CLEAR_LINE + text.slice(0, (this.#output.columns ?? 80) - 1))
+    this.#output.write(CLEAR_LINE + text.slice(0, (this.#output.columns || 80) - 1))
   }
 }
 

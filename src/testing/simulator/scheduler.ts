@@ -5,7 +5,7 @@ import { settled } from '../simulated-clock.ts'
 const TURNS = 24
 
 /** Far more than any run takes that comes to an end. */
-const STEPS_MAX = 400_000
+const STEPS_MAX = 60_000
 
 /** Something that can be paused, and can die. What falls due for it meanwhile waits, or is lost. */
 export class Process {
