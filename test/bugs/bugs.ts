@@ -54,9 +54,9 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'an implicit lease never runs out',
-    file: 'core/expire.js',
-    find: 'loseHolds(turn, { grant, holds: over });',
-    replace: '',
+    file: 'core/grant.js',
+    find: 'command.session === undefined ? { expiresAtMs: turn.nowMs + ttlMs, ttlMs }',
+    replace: 'command.session === undefined ? { expiresAtMs: Infinity, ttlMs }',
   },
   {
     name: 'no lease check after waiting: the dead are handed the baton',
@@ -66,9 +66,9 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'an unclaimed grant never passes on',
-    file: 'core/expire.js',
-    find: 'passOver(turn, grant);\n        return;',
-    replace: 'return;',
+    file: 'core/grant.js',
+    find: 'grant.claimByMs = turn.nowMs + turn.policy.claimMs;',
+    replace: 'grant.claimByMs = Infinity;',
   },
   {
     name: 'the fence does not rise',
@@ -104,7 +104,7 @@ export const bugs: readonly Bug[] = [
     name: 'a retried ask counts as one more hold',
     file: 'core/grant.js',
     find: 'grant.holds.set(command.hold, leaseOf(turn, command));\n    if (grant.claimByMs',
-    replace: 'grant.holds.set(`${command.hold}${grant.holds.size}`, leaseOf(turn, command));\n    if (grant.claimByMs',
+    replace: 'grant.holds.set(command.hold + grant.holds.size, leaseOf(turn, command));\n    if (grant.claimByMs',
   },
   {
     name: 'a delayed duplicate of an ended ask is granted',

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Bug } from './bugs.ts'
 
+const HUNT_MS = 240_000
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 export interface Catch {
@@ -19,7 +22,7 @@ export async function hunt(bug: Bug | undefined, seeds: number): Promise<Catch> 
   try {
     cpSync(join(root, 'dist'), copy, { recursive: true })
     if (bug) plant(copy, bug)
-    return verdict(await simulator(copy, seeds))
+    return await simulate(copy, seeds)
   } finally {
     rmSync(copy, { recursive: true, force: true })
   }
@@ -32,21 +35,26 @@ function plant(copy: string, { name, file, find, replace }: Bug): void {
   writeFileSync(path, parts.join(replace))
 }
 
-function simulator(copy: string, seeds: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const flags = ['--seeds', `${seeds}`, '--workers', '1', '--no-shrink']
-    const child = spawn(process.execPath, [join(copy, 'testing/simulator/cli.js'), ...flags], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let text = ''
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk) => (text += chunk))
-    child.on('error', reject).on('close', () => resolve(text))
+/** One worker of the simulator, a line of JSON a seed, ended at the first violation. */
+async function simulate(copy: string, seeds: number): Promise<Catch> {
+  const flags = ['--worker', '--from', '1', '--seeds', `${seeds}`]
+  const child = spawn(process.execPath, [join(copy, 'testing/simulator/cli.js'), ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: HUNT_MS,
+    killSignal: 'SIGKILL',
   })
-}
-
-function verdict(text: string): Catch {
-  const [, seed, invariant] = /FAILED: seed (\d+) violates invariant (\d+)/.exec(text) ?? []
-  if (seed !== undefined) return { seeds: Number(seed), invariant: `invariant ${invariant}` }
-  if (text.includes('no violation')) return { seeds: undefined, invariant: '' }
-  return { seeds: 1, invariant: `the run itself failed: ${/\w*Error: .*/.exec(text)?.[0] ?? text.slice(-300)}` }
+  let complaint = ''
+  child.stderr.setEncoding('utf8').on('data', (chunk) => (complaint += chunk))
+  const exit = once(child, 'close')
+  try {
+    for await (const line of createInterface({ input: child.stdout })) {
+      const { seed, violations } = JSON.parse(line)
+      if (violations.length > 0) return { seeds: seed, invariant: `invariant ${violations[0].invariant}` }
+    }
+    const [code] = await exit
+    if (code === 0) return { seeds: undefined, invariant: '' }
+    return { seeds: 1, invariant: `the run itself failed: ${/\w*Error: .*/.exec(complaint)?.[0] ?? 'it did not end'}` }
+  } finally {
+    child.kill('SIGKILL')
+  }
 }

@@ -35,6 +35,8 @@ interface Line {
   readonly violations: readonly { readonly invariant: number; readonly resource: string; readonly what: string }[]
 }
 
+// A worker whose leader is gone has nobody to work for.
+process.stdout.on('error', () => process.exit(1))
 const out = (text: string) => process.stdout.write(text)
 
 if (values.worker) await work()

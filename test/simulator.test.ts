@@ -1,0 +1,27 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { planOf } from '../src/testing/simulator/plan.ts'
+import { simulate } from '../src/testing/simulator/simulate.ts'
+
+const cli = fileURLToPath(new URL('../dist/testing/simulator/cli.js', import.meta.url))
+const run = (...flags: string[]) => spawnSync(process.execPath, [cli, ...flags], { encoding: 'utf8' })
+
+test('a thousand seeds without a violation', { timeout: 300_000 }, () => {
+  const { status, stdout, stderr } = run('--seeds', '1000')
+  console.log(stdout)
+  expect(status, stdout + stderr).toBe(0)
+})
+
+test('the same seed gives the same history twice', { timeout: 60_000 }, async () => {
+  for (const seed of [1, 2, 3]) {
+    const [first, second] = [await simulate(planOf(seed)), await simulate(planOf(seed))]
+    expect(second.hash).toBe(first.hash)
+  }
+})
+
+test('storage that does not check fences is violated under pauses', { timeout: 60_000 }, () => {
+  const { status, stdout } = run('--seeds', '50', '--no-fence-check')
+  expect(status).toBe(1)
+  expect(stdout).toMatch(/violates invariant 2: .* was accepted after one with/)
+})
