@@ -25,7 +25,9 @@ async function measure() {
   try {
     await write(directory)
     const size = readdirSync(directory).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0)
-    console.log(`${OUTCOMES} kept outcomes and ${LOCKS} held locks of ${SESSIONS} sessions, ${LOG_STEPS} steps in the log: ${mega(size)}`)
+    console.log(
+      `${OUTCOMES} kept outcomes and ${LOCKS} held locks of ${SESSIONS} sessions, ${LOG_STEPS} steps in the log: ${mega(size)}`,
+    )
     for (let run = 0; run < 2; run++) {
       const self = fileURLToPath(import.meta.url)
       const args = ['--expose-gc', self, 'file-start', 'start', directory]
@@ -61,7 +63,8 @@ async function start(directory) {
 /** A snapshot as the store would write it, and a log behind it. */
 async function write(directory) {
   const { Resident } = await import(`${dist}/stores/resident.js`)
-  const { Slot, hashOf, nameOf } = await import(`${dist}/stores/shards.js`)
+  const { hashOf, nameOf } = await import(`${dist}/stores/shards.js`)
+  const { Slot } = await import(`${dist}/stores/slot.js`)
   const { resourceToText, resourceFromText } = await import(`${dist}/stores/file/resource-text.js`)
   const { SnapshotWriter } = await import(`${dist}/stores/file/snapshot-writer.js`)
   const { nodeDisk } = await import(`${dist}/stores/file/node-disk.js`)
@@ -85,7 +88,14 @@ async function write(directory) {
     if (session) one.openSession({ session, node: 'node-000', ttlMs: 30_000 }, nowMs)
     const at = { namespace: 'default', resource: digest(kind, 0) }
     const asker = { operation: kind === 'a' ? 'pull' : 'lock', owner: 'node-000/0123456789abcdef' }
-    const ask = { type: 'acquire', ...asker, node: 'node-000', hold: '0123456789abcdef', ttlMs: 30_000, placeTtlMs: 60_000 }
+    const ask = {
+      type: 'acquire',
+      ...asker,
+      node: 'node-000',
+      hold: '0123456789abcdef',
+      ttlMs: 30_000,
+      placeTtlMs: 60_000,
+    }
     one.step(at, { ...ask, ...(session && { session }) }, nowMs - 70_000)
     if (kind === 'a') {
       const outcome = { outcome: 'success', result: { bytes: 31_415_926 } }
@@ -93,14 +103,19 @@ async function write(directory) {
       one.sweep(10, nowMs)
     }
     const [slot] = one.shards.all()
-    return { text: one.shards.textOf(slot), deadlineMs: one.shards.deadlineMs(slot, at.resource), isActive: slot.isActive }
+    return {
+      text: one.shards.textOf(slot),
+      deadlineMs: one.shards.deadlineMs(slot, at.resource),
+      isActive: slot.isActive,
+    }
   }
   const place = (kind, index, { text, deadlineMs, isActive }) => {
     const resource = digest(kind, index)
     const slot = new Slot(nameOf({ namespace: 'default', resource }), 0)
-    slot.text = text.replaceAll('node-000', `node-${String(index % 1_000).padStart(3, '0')}`)
+    const bytes = Buffer.from(text.replaceAll('node-000', `node-${String(index % 1_000).padStart(3, '0')}`))
+    slot.setText(bytes, 0, bytes.length)
     slot.isActive = isActive
-    resident.place({ slot, hash: hashOf(resource), deadlineMs })
+    resident.shards.place({ slot, hash: hashOf(resource), deadlineMs })
   }
   const outcome = sample('a')
   for (let index = 0; index < OUTCOMES; index++) place('a', index, outcome)

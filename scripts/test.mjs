@@ -9,6 +9,7 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
 const bin = (path) => [process.execPath, join('node_modules', path)]
 const checks = [
+  ['what the tests need', process.execPath, 'scripts/setup-tests.mjs'],
   ['build', process.execPath, 'scripts/build.mjs'],
   ['types of the core, alone', ...bin('typescript/bin/tsc'), '-p', 'src/core'],
   ['types', ...bin('typescript/bin/tsc'), '-p', '.'],

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type RunningServer, runCli, type ServeConfig, type StoreCare, UsageError } from './cli/index.ts'
+import { EXIT, Exit, type RunningServer, runCli, type ServeConfig, type StoreCare, UsageError } from './cli/index.ts'
 import type { Policy } from './core/index.ts'
 import type { Clock, Store } from './stores/store.ts'
 import type { ServerHistory } from './testing/server-history.ts'
@@ -55,19 +55,55 @@ async function openRecordedStore(url: string, options: StoreOptions): Promise<St
 
 /** A store that cannot say what it does, step by step, has to refuse `onStep` with a sentence. */
 async function openStore(url: string, options: StoreOptions): Promise<Store> {
+  if (isFile(url)) return openFile(url, options)
   if (!isMemory(url)) throw unknownStore(url)
   const { openMemoryStore } = await import('./stores/memory/index.ts')
   return openMemoryStore(options)
 }
 
+async function openFile(url: string, options: StoreOptions): Promise<Store> {
+  const { openFileStore, nodeDisk } = await import('./stores/file/index.ts')
+  // A hook of the tests (see CONTRIBUTING.md): without it, what was acknowledged may be lost.
+  const disk = nodeDisk({ sync: process.env.BATON_TEST_NO_SYNC === undefined })
+  return inDirectory(url, (directory) => openFileStore({ ...options, directory, disk }))
+}
+
+/** What is wrong with a directory is the operator's to mend: a sentence, not a stack. */
+async function inDirectory<Result>(url: string, use: (directory: string) => Promise<Result>): Promise<Result> {
+  const { directoryOf } = await import('./stores/file/index.ts')
+  const directory = directoryOf(url)
+  try {
+    return await use(directory)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new Exit(EXIT.unreachable, code === undefined ? message : `${directory} cannot be used: ${message}`)
+  }
+}
+
 const storeCare: StoreCare = {
-  check: async (url) => careOf(url),
-  migrate: async (url) => careOf(url),
+  async check(url) {
+    if (!isFile(url)) return careOf(url)
+    const { checkFileStore } = await import('./stores/file/index.ts')
+    const { isSound, findings } = await inDirectory(url, (directory) => checkFileStore(directory))
+    if (!isSound) throw new Exit(EXIT.failed, findings.join('\n'))
+    return findings.join('\n')
+  },
+  async repair(url) {
+    if (!isFile(url)) return careOf(url)
+    const { repairFileStore } = await import('./stores/file/index.ts')
+    return (await inDirectory(url, (directory) => repairFileStore(directory))).findings.join('\n')
+  },
+  migrate: async (url) =>
+    isFile(url) ? 'a file store has had one format so far: there is nothing to do' : careOf(url),
 }
 
 function careOf(url: string): string {
   if (isMemory(url)) return 'a memory store needs none of it: it lives in its server and is forgotten with it'
   throw unknownStore(url)
+}
+
+function isFile(url: string): boolean {
+  return url.startsWith('file:')
 }
 
 function isMemory(url: string): boolean {
@@ -76,7 +112,7 @@ function isMemory(url: string): boolean {
 
 function unknownStore(url: string): UsageError {
   // A store's URL may hold a password: only its scheme is ever shown.
-  return new UsageError(`there is no store '${url.split(':')[0]}:…'; use memory:`)
+  return new UsageError(`there is no store '${url.split(':')[0]}:…'; use file:DIR or memory:`)
 }
 
 // A reader that has seen enough (`baton events | head`) is no error.

@@ -21,6 +21,7 @@ export interface Wiring {
 
 export interface StoreCare {
   check(url: string): Promise<string>
+  repair(url: string): Promise<string>
   migrate(url: string): Promise<string>
 }
 

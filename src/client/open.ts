@@ -24,8 +24,12 @@ async function openStore(url: string, clock: Clock): Promise<Store> {
       const { openMemoryStore } = await import('../stores/memory/index.ts')
       return openMemoryStore({ clock })
     }
+    case 'file': {
+      const { directoryOf, openFileStore } = await import('../stores/file/index.ts')
+      return openFileStore({ directory: directoryOf(url), clock })
+    }
     default:
-      throw new TypeError(`no store is known as '${scheme}:'; known is memory:`)
+      throw new TypeError(`no store is known as '${scheme}:'; known are file:DIR and memory:`)
   }
 }
 

@@ -154,6 +154,6 @@ test('the core answers every command as the naive model does, and ends up in the
         )
       }
     }),
-    { numRuns: 3_000 },
+    { numRuns: Number(process.env.CORE_RUNS ?? 3_000) },
   )
 })

@@ -1,106 +1,131 @@
+/** Where each item stands in the heap. A `Map` will do; items that are many may rather know it themselves. */
+export interface Indexes<Item> {
+  get(item: Item): number | undefined
+  set(item: Item, index: number): void
+  delete(item: Item): void
+}
+
+export interface DeadlinesOptions<Item> {
+  /** Who comes first of those that are due at the same moment; without it, that depends on what was set when. */
+  readonly rank?: (item: Item) => number
+  readonly indexes?: Indexes<Item>
+}
+
 /**
  * What is due when: a binary min-heap that knows where each item stands, so that moving a deadline costs O(log n).
  * Everything that waits for a moment stands in one of these; no lock has a timer of its own.
  */
 export class Deadlines<Item> {
-  readonly #heap: { item: Item; atMs: number }[] = []
-  readonly #index = new Map<Item, number>()
+  /** Two lists instead of one of pairs: there may be a million of them. */
+  readonly #items: Item[] = []
+  readonly #timesMs: number[] = []
+  readonly #indexes: Indexes<Item>
   readonly #rank: ((item: Item) => number) | undefined
 
-  /** `rank`: who comes first of those that are due at the same moment; without one it depends on what was set when. */
-  constructor(rank?: (item: Item) => number) {
+  constructor({ rank, indexes = new Map() }: DeadlinesOptions<Item> = {}) {
     this.#rank = rank
+    this.#indexes = indexes
   }
 
   get size(): number {
-    return this.#heap.length
+    return this.#items.length
   }
 
   nextMs(): number | undefined {
-    return this.#heap[0]?.atMs
+    return this.#timesMs[0]
   }
 
   atMs(item: Item): number | undefined {
-    const index = this.#index.get(item)
-    return index === undefined ? undefined : this.#heap[index]!.atMs
+    const index = this.#indexes.get(item)
+    return index === undefined ? undefined : this.#timesMs[index]
   }
 
   /** The earliest item; it stays. */
   first(): Item | undefined {
-    return this.#heap[0]?.item
+    return this.#items[0]
   }
 
   /** Sets, moves or (with nothing given) removes the deadline of an item. */
   set(item: Item, atMs: number | undefined): void {
-    const index = this.#index.get(item)
+    const index = this.#indexes.get(item)
     if (atMs === undefined) {
       if (index !== undefined) this.#removeAt(index)
     } else if (index === undefined) {
-      this.#place({ item, atMs }, this.#heap.length)
-      this.#up(this.#heap.length - 1)
+      this.#place(item, atMs, this.#items.length)
+      this.#up(this.#items.length - 1)
     } else {
-      const entry = this.#heap[index]!
-      if (entry.atMs === atMs) return
-      entry.atMs = atMs
+      if (this.#timesMs[index] === atMs) return
+      this.#timesMs[index] = atMs
       this.#down(index)
-      this.#up(this.#index.get(item)!)
+      this.#up(this.#indexes.get(item)!)
     }
   }
 
   /** Removes and returns the earliest item if it is due. */
   takeDue(nowMs: number): Item | undefined {
-    const first = this.#heap[0]
-    if (!first || first.atMs > nowMs) return undefined
+    const nextMs = this.#timesMs[0]
+    if (nextMs === undefined || nextMs > nowMs) return undefined
+    const first = this.#items[0]!
     this.#removeAt(0)
-    return first.item
+    return first
   }
 
   #removeAt(index: number): void {
-    const removed = this.#heap[index]!
-    const last = this.#heap.pop()!
-    this.#index.delete(removed.item)
+    const removed = this.#items[index]!
+    const last = this.#items.pop()!
+    const lastMs = this.#timesMs.pop()!
+    this.#indexes.delete(removed)
     if (last === removed) return
-    this.#place(last, index)
+    this.#place(last, lastMs, index)
     this.#down(index)
-    this.#up(this.#index.get(last.item)!)
+    this.#up(this.#indexes.get(last)!)
   }
 
-  #place(entry: { item: Item; atMs: number }, index: number): void {
-    this.#heap[index] = entry
-    this.#index.set(entry.item, index)
-  }
-
-  #isBefore(a: { item: Item; atMs: number }, b: { item: Item; atMs: number }): boolean {
-    if (a.atMs !== b.atMs || this.#rank === undefined) return a.atMs < b.atMs
-    return this.#rank(a.item) < this.#rank(b.item)
+  #place(item: Item, atMs: number, index: number): void {
+    this.#items[index] = item
+    this.#timesMs[index] = atMs
+    this.#indexes.set(item, index)
   }
 
   #up(start: number): void {
+    const item = this.#items[start]!
+    const atMs = this.#timesMs[start]!
     let index = start
-    const entry = this.#heap[index]!
     while (index > 0) {
-      const parentIndex = (index - 1) >> 1
-      const parent = this.#heap[parentIndex]!
-      if (!this.#isBefore(entry, parent)) break
-      this.#place(parent, index)
-      index = parentIndex
+      const parent = (index - 1) >> 1
+      if (!this.#isBefore(item, atMs, parent)) break
+      this.#place(this.#items[parent]!, this.#timesMs[parent]!, index)
+      index = parent
     }
-    this.#place(entry, index)
+    if (index !== start) this.#place(item, atMs, index)
   }
 
   #down(start: number): void {
+    const item = this.#items[start]!
+    const atMs = this.#timesMs[start]!
     let index = start
-    const entry = this.#heap[index]!
     for (;;) {
-      let childIndex = 2 * index + 1
-      if (childIndex >= this.#heap.length) break
-      const right = this.#heap[childIndex + 1]
-      if (right && this.#isBefore(right, this.#heap[childIndex]!)) childIndex++
-      const child = this.#heap[childIndex]!
-      if (!this.#isBefore(child, entry)) break
-      this.#place(child, index)
-      index = childIndex
+      let child = 2 * index + 1
+      if (child >= this.#items.length) break
+      const right = child + 1
+      if (right < this.#items.length && this.#isBefore(this.#items[right]!, this.#timesMs[right]!, child)) child = right
+      if (!this.#isAfter(item, atMs, child)) break
+      this.#place(this.#items[child]!, this.#timesMs[child]!, index)
+      index = child
     }
-    this.#place(entry, index)
+    if (index !== start) this.#place(item, atMs, index)
+  }
+
+  /** Whether this one is to come before the one that stands there. */
+  #isBefore(item: Item, atMs: number, index: number): boolean {
+    const otherMs = this.#timesMs[index]!
+    if (atMs !== otherMs || this.#rank === undefined) return atMs < otherMs
+    return this.#rank(item) < this.#rank(this.#items[index]!)
+  }
+
+  #isAfter(item: Item, atMs: number, index: number): boolean {
+    const otherMs = this.#timesMs[index]!
+    if (atMs !== otherMs || this.#rank === undefined) return atMs > otherMs
+    return this.#rank(item) > this.#rank(this.#items[index]!)
   }
 }

@@ -1,5 +1,5 @@
 export type * from './command.ts'
-export { Deadlines } from './deadlines.ts'
+export { Deadlines, type Indexes } from './deadlines.ts'
 export type { Asker, Event } from './event.ts'
 export { nextDeadlineMs } from './expire.ts'
 export {

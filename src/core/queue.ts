@@ -5,7 +5,7 @@ import type { Waiter, Waiters } from './state.ts'
 export class WaitersInMemory implements Waiters {
   readonly #queues = new Map<string, Queue>()
   /** By ticket where two are due at once, so that a queue that was written down and read again goes on alike. */
-  readonly #deadlines = new Deadlines<Waiter>(({ ticket }) => ticket)
+  readonly #deadlines = new Deadlines<Waiter>({ rank: ({ ticket }) => ticket })
   #size = 0
 
   get size(): number {

@@ -1,5 +1,6 @@
 import { type Resource, type ResourceView, viewOf } from '../core/index.ts'
-import { addressOf, type Shards, type Slot } from './shards.ts'
+import { addressOf, type Shards } from './shards.ts'
+import type { Slot } from './slot.ts'
 import type { ListQuery, Page } from './store.ts'
 
 const WAITERS_SHOWN = 100
@@ -38,7 +39,7 @@ function matches(shards: Shards, slot: Slot, { namespace, prefix, node, active }
   }
   if (node === undefined) return true
   // A text that does not even have the word in it need not be read.
-  if (slot.live === undefined && !slot.text.includes(JSON.stringify(node))) return false
+  if (slot.live === undefined && !slot.page.subarray(slot.from, slot.to).includes(JSON.stringify(node))) return false
   return concerns(shards.look(slot), node)
 }
 

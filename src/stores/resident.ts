@@ -11,7 +11,8 @@ import {
 } from '../core/index.ts'
 import { listOf } from './listing.ts'
 import { Sessions } from './sessions.ts'
-import { addressOf, type Dormancy, Shards, type Slot } from './shards.ts'
+import { addressOf, type Dormancy, Shards } from './shards.ts'
+import type { Slot } from './slot.ts'
 import type {
   Address,
   Counts,
@@ -116,8 +117,21 @@ export class Resident {
   /** After the store was away: everybody who was alive is alive for one more ttl. */
   recover(nowMs: number): void {
     this.sessions.renewAll(nowMs)
-    const active = [...this.shards.all()].filter(({ isActive }) => isActive)
-    for (const slot of active) this.#take(addressOf(slot.name), { type: 'recover' }, nowMs)
+    this.#countActive((slot, count) => {
+      const slept = slot.live === undefined
+      const resource = this.shards.look(slot)
+      if (hangsOffSessions(resource)) return count(resource)
+      slot.setLive(resource)
+      this.#take({ namespace: resource.namespace, resource: resource.id }, { type: 'recover' }, nowMs)
+      if (slot.isActive) count(this.shards.look(slot))
+      // There may be very many of them, and none was asked for.
+      if (slept) this.shards.rest(slot)
+    })
+  }
+
+  /** Counts, and finds the places of sessions, after resources were read from elsewhere. */
+  takeStock(): void {
+    this.#countActive((slot, count) => count(this.shards.look(slot)))
   }
 
   nextDeadlineMs(): number | undefined {
@@ -154,14 +168,19 @@ export class Resident {
     return taken
   }
 
-  /** Puts a resource that was read from elsewhere to its place. */
-  place(record: { readonly slot: Slot; readonly hash: number; readonly deadlineMs: number | undefined }): void {
-    this.shards.place(record)
-    if (!record.slot.isActive) return
-    const resource = this.shards.look(record.slot)
-    this.#grants += resource.grants.size
-    this.#waiters += resource.waiters.size
-    this.sessions.adopt(resource)
+  #countActive(visit: (slot: Slot, count: (resource: Resource) => void) => void): void {
+    const active = [...this.shards.all()].filter(({ isActive }) => isActive)
+    const counts = { grants: 0, waiters: 0 }
+    const count = (resource: Resource) => {
+      counts.grants += resource.grants.size
+      counts.waiters += resource.waiters.size
+      this.sessions.adopt(resource)
+    }
+    // What becomes idle here leaves its fence to others, so the order matters; it is the one in which they were read, and
+    // that is the same whenever the same is read.
+    for (const slot of active) visit(slot, count)
+    this.#grants = counts.grants
+    this.#waiters = counts.waiters
   }
 
   #take<C extends Command>(address: Address, command: C, nowMs: number): ReplyTo<C> {
@@ -191,4 +210,14 @@ function sessionOf(resource: Resource, { operation, owner, hold }: Acquire): str
   const grant = resource.grants.get(operation)
   if (grant?.owner === owner) return (grant.holds.get(hold) ?? grant.unclaimedLease)?.session
   return resource.waiters.find(operation, owner)?.lease.session
+}
+
+/** It has nothing that could run out but sessions. */
+function hangsOffSessions({ grants, waiters }: Resource): boolean {
+  if (waiters.size > 0) return false
+  for (const { claimByMs, holds } of grants.values()) {
+    if (claimByMs !== undefined) return false
+    for (const { session } of holds.values()) if (session === undefined) return false
+  }
+  return true
 }

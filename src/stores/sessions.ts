@@ -6,7 +6,7 @@ import type { Place, SessionReply, SessionRequest } from './store.ts'
 export class Sessions {
   readonly #sessions = new Map<string, Session>()
   /** Those opened first end first where several end at once. */
-  readonly #deadlines = new Deadlines<Session>(({ opened }) => opened)
+  readonly #deadlines = new Deadlines<Session>({ rank: ({ opened }) => opened })
   #opened = 0
 
   get size(): number {

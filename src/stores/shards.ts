@@ -1,4 +1,5 @@
 import { Deadlines, isIdle, newResource, nextDeadlineMs, type Resource, WaitersInMemory } from '../core/index.ts'
+import { dueIndexes, Slot, TextPages } from './slot.ts'
 import type { Address } from './store.ts'
 
 /** How resources are kept that nobody has touched for a while: as text, which costs a fraction of a live one. */
@@ -9,28 +10,11 @@ export interface Dormancy {
   fromText(text: string, address: Address): Resource
 }
 
-/** One resource as it is kept: live, or as text. */
-export class Slot {
-  readonly name: string
-  live: Resource | undefined
-  text = ''
-  /** It has grants or waiters. */
-  isActive = false
-  /** In which round of falling asleep it was touched last. */
-  round = -1
-  /** Written down since this generation of the store began, or newer than that. */
-  generation: number
-
-  constructor(name: string, generation: number) {
-    this.name = name
-    this.generation = generation
-  }
-}
-
 /** Resources in memory, with what is due when, in shards by the resource id alone: all operations of one meet in one. */
 export class Shards {
   readonly #shards: Shard[]
   readonly #dormancy: Dormancy | undefined
+  readonly #texts = new TextPages()
   /** Those touched in this round, and those of the round before that may fall asleep. */
   #awake: Slot[] = []
   #drowsy: Slot[] = []
@@ -42,7 +26,7 @@ export class Shards {
     this.#dormancy = dormancy
     this.#shards = Array.from({ length: count }, () => ({
       slots: new Map(),
-      deadlines: new Deadlines(),
+      deadlines: new Deadlines({ indexes: dueIndexes }),
       fenceFloor: 0,
     }))
   }
@@ -79,14 +63,18 @@ export class Shards {
   wake(slot: Slot): Resource {
     if (this.#dormancy === undefined) return slot.live!
     if (slot.live === undefined) {
-      slot.live = this.#dormancy.fromText(slot.text, addressOf(slot.name))
-      slot.text = ''
+      slot.setLive(this.#dormancy.fromText(slot.text, addressOf(slot.name)))
     }
     if (slot.round !== this.#round) {
       slot.round = this.#round
       this.#awake.push(slot)
     }
-    return slot.live
+    return slot.live!
+  }
+
+  /** Lets one fall asleep at once. */
+  rest(slot: Slot): void {
+    if (this.#dormancy && slot.live) this.#texts.put(slot, this.#dormancy.toText(slot.live))
   }
 
   textOf(slot: Slot): string {
@@ -121,7 +109,7 @@ export class Shards {
       shard.slots.delete(slot.name)
       slot.live = undefined
     } else shard.deadlines.set(slot, nextDeadlineMs(resource))
-    if (this.#dormancy) this.#fallAsleep(this.#dormancy)
+    if (this.#dormancy) this.#fallAsleep(this.#dormancy.liveLimit)
   }
 
   /** One that is due; it stays so until it is settled. */
@@ -149,7 +137,7 @@ export class Shards {
   }
 
   /** A few with every step, faster than others are woken, so that no step waits for many. */
-  #fallAsleep({ liveLimit, toText }: Dormancy): void {
+  #fallAsleep(liveLimit: number): void {
     if (this.#awake.length >= liveLimit && this.#drowsy.length === 0) {
       this.#drowsy = this.#awake
       this.#awake = []
@@ -158,9 +146,7 @@ export class Shards {
     for (let count = 0; count < 2; count++) {
       const slot = this.#drowsy.pop()
       if (slot === undefined) return
-      if (slot.live === undefined || slot.round === this.#round) continue
-      slot.text = toText(slot.live)
-      slot.live = undefined
+      if (slot.round !== this.#round) this.rest(slot)
     }
   }
 

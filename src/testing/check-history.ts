@@ -49,7 +49,8 @@ interface LiveGrant {
   readonly operation: string
   readonly owner: string
   readonly fence: number
-  readonly sinceMs: number
+  /** Since when its claim is waited for. */
+  sinceMs: number
   claimed: boolean
 }
 
@@ -80,6 +81,8 @@ class ResourceCheck {
     this.#resource = step.resource
     const { command } = step
     if (command.type === 'acquire') this.#asked.add(`${command.operation} ${command.owner}`)
+    // The store was away, and nobody could claim.
+    if (command.type === 'recover') for (const grant of this.#grants.values()) grant.sinceMs = step.nowMs
     for (const event of step.events) this.#event(event, step)
     this.#agree(step)
     this.#quiet(step)

@@ -13,11 +13,12 @@ export interface Operation {
 export type Linearization =
   | { readonly linearizable: true; readonly order: readonly Operation[] }
   /** `order` is the longest that could be found, `stuck` what could have come next, with the answer it should have had. */
-  | {
-      readonly linearizable: false
-      readonly order: readonly Operation[]
-      readonly stuck: readonly { readonly operation: Operation; readonly expected: object }[]
-    }
+  | { readonly linearizable: false; readonly order: readonly Operation[]; readonly stuck: readonly Stuck[] }
+
+export interface Stuck {
+  readonly operation: Operation
+  readonly expected: object
+}
 
 export interface LinearizabilityOptions {
   readonly policy: NamespacePolicy
@@ -44,7 +45,7 @@ class Search {
   readonly #order: Operation[] = []
   readonly #seen = new Set<string>()
   #longest: readonly Operation[] = []
-  #stuck: { operation: Operation; expected: object }[] = []
+  #stuck: readonly Stuck[] = []
 
   constructor(operations: readonly Operation[], policy: NamespacePolicy) {
     // The first to return is most often the first to happen: fewer wrong turns.
@@ -63,7 +64,8 @@ class Search {
   #extend(state: Model): boolean {
     const untilAt = this.#firstReturn()
     if (untilAt === Infinity) return true
-    const stuck: { operation: Operation; expected: object }[] = []
+    const stuck: Stuck[] = []
+    const before = canonical(state)
     for (const [index, operation] of this.#operations.entries()) {
       if (this.#done[index] || operation.invokedAt > untilAt) continue
       const next = structuredClone(state)
@@ -72,14 +74,32 @@ class Search {
         stuck.push({ operation, expected })
         continue
       }
-      this.#done[index] = true
-      this.#order.push(operation)
-      if (this.#isNew(next) && this.#extend(next)) return true
-      this.#order.pop()
-      this.#done[index] = false
+      const after = canonical(next)
+      const changesNothing = after === before
+      // Whether one that nobody heard of and that changes nothing has happened makes no difference.
+      if (changesNothing && !operation.reply) continue
+      if (this.#place(index, after) && this.#extend(next)) return true
+      this.#takeBack(index)
+      // One that changes nothing and has its right answer now can come now, if there is an order at all.
+      if (changesNothing) return false
     }
     if (this.#order.length >= this.#longest.length) [this.#longest, this.#stuck] = [[...this.#order], stuck]
     return false
+  }
+
+  /** Puts it next. False where this state, with these operations left, has led nowhere before. */
+  #place(index: number, after: string): boolean {
+    this.#done[index] = true
+    this.#order.push(this.#operations[index]!)
+    const name = `${this.#done.map(Number).join('')} ${after}`
+    if (this.#seen.has(name)) return false
+    this.#seen.add(name)
+    return true
+  }
+
+  #takeBack(index: number): void {
+    this.#order.pop()
+    this.#done[index] = false
   }
 
   /** None that was sent after this can be next. Infinite when everything that was answered has its place. */
@@ -87,16 +107,16 @@ class Search {
     return Math.min(...this.#operations.map((each, index) => (this.#done[index] ? Infinity : returnOf(each))))
   }
 
-  #isNew(state: Model): boolean {
-    const name = `${this.#done.map(Number).join('')} ${JSON.stringify(state)}`
-    if (this.#seen.has(name)) return false
-    this.#seen.add(name)
-    return true
-  }
-
   #apply(state: Model, command: Command): Reply {
     return naiveStep(state, command, { nowMs: NOW_MS, policy: this.#policy, alive: () => true })
   }
+}
+
+/** The same for states that no command can tell apart: what is looked up by name has no order. */
+function canonical(state: Model): string {
+  const { answers, released, kept, references, ...rest } = state
+  const unordered = [answers, released, kept, references].map((list) => list.map((each) => JSON.stringify(each)).sort())
+  return JSON.stringify([rest, unordered])
 }
 
 function returnOf({ reply, returnedAt = Infinity }: Operation): number {

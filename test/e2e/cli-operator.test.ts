@@ -29,7 +29,7 @@ describe.concurrent('baton serve', () => {
   })
 
   test('a port in use: 69 and what to do', async () => {
-    const { code, stdout, stderr } = await baton(['serve', '--port', new URL(server.url).port])
+    const { code, stdout, stderr } = await baton(['serve', '--store', 'memory:', '--port', new URL(server.url).port])
     expect({ code, stdout }).toEqual({ code: 69, stdout: '' })
     expect(stderr).toMatch(/^baton: port \d+ of 127\.0\.0\.1 is in use; .*--port/)
   })
@@ -147,15 +147,16 @@ describe.concurrent('an operator', () => {
     expect((await server.baton('policy', 'apply', folder.path('bad.toml'))).code).toBe(64)
   })
 
-  test.each(['check', 'migrate'])('store %s of a memory store: none is needed', async (tool) => {
-    expect(await baton(['store', tool])).toMatchObject({ code: 0, stdout: expect.stringContaining('none of it') })
+  test.each(['check', 'repair', 'migrate'])('store %s of a memory store: none is needed', async (tool) => {
+    const { code, stdout } = await baton(['store', tool, '--store', 'memory:'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('none of it') })
     expect((await baton(['store', tool, '--store', 'redis://x'])).code).toBe(64)
   })
 })
 
 describe.concurrent('every command', () => {
   const commands = ['serve', 'run', 'status', 'refs list', 'refs add', 'refs release', 'refs drop-node', 'revoke']
-  const more = ['events', 'policy show', 'policy apply', 'store check', 'store migrate', 'demo']
+  const more = ['events', 'policy show', 'policy apply', 'store check', 'store repair', 'store migrate', 'demo']
 
   test.each([...commands, ...more])('baton %s --help has an example', async (command) => {
     const { code, stdout } = await baton([...command.split(' '), '--help'])

@@ -104,7 +104,9 @@ export function printOf(resident: Resident): string {
 
 /** What the disk says, before anybody is given any grace. */
 export async function printOfDisk(disk: SimulatedDisk): Promise<string> {
-  return printOf((await readStore({ disk, directory: DIRECTORY, liveLimit: 1 })).resident)
+  const { resident } = await readStore({ disk, directory: DIRECTORY, liveLimit: 1 })
+  resident.takeStock()
+  return printOf(resident)
 }
 
 function canonical(value: Json): Json {

@@ -13,7 +13,7 @@ export const addServe: AddCommand = (program, context, done) => {
     .description('Run the server. Configuration: TOML file, environment, flags; later wins.')
     .option('--host <host>', 'where to listen (BATON_HOST; default: 127.0.0.1)')
     .option('--port <port>', '0 picks a free one (PORT, BATON_PORT; default: 8086)')
-    .option('--store <url>', 'where the state is kept (BATON_STORE; default: memory:)')
+    .option('--store <url>', 'where the state is kept: file:DIR or memory: (BATON_STORE; default: file:./baton-data)')
     .option('--config <file>', 'a TOML file (BATON_CONFIG)')
     .option('--tokens <file>', 'a TOML file of [[tokens]] that may enter (BATON_TOKENS)')
     .option('--insecure', 'listen beyond loopback without tokens (BATON_INSECURE)')
@@ -42,7 +42,7 @@ The flags of queueing and exclusion are those of the namespace 'default'. The TO
   attempts = 3                 # three failures in a row end the queue
 
 Example:
-  $ baton serve --port 0 --store memory:
+  $ baton serve --port 0 --store file:/var/lib/baton
   baton listening on http://127.0.0.1:40123`,
     )
     .action(async (flags: ServeSettings) => {

@@ -28,7 +28,7 @@ describe('the configuration of serve', () => {
     expect({ host, port, store, tokens, tls }).toEqual({
       host: '127.0.0.1',
       port: 8086,
-      store: 'memory:',
+      store: 'file:./baton-data',
       tokens: [],
       tls: undefined,
     })

@@ -10,6 +10,9 @@ import type { ServeSettings } from './settings.ts'
 export type { Token } from './file.ts'
 export type { ServeSettings } from './settings.ts'
 
+/** Durable out of the box: in the folder where the server is started. */
+export const DEFAULT_STORE = 'file:./baton-data'
+
 /** Everything decided: what the server is started with. */
 export interface ServeConfig {
   readonly host: string
@@ -43,7 +46,7 @@ export function serveConfig({ flags, env, warn }: ServeSources): ServeConfig {
   return {
     host,
     port: portOf(settings.port) ?? file.port ?? 8086,
-    store: settings.store ?? file.store ?? 'memory:',
+    store: settings.store ?? file.store ?? DEFAULT_STORE,
     tokens,
     policy: policyOf(settings, file),
     tls: tlsOf(settings, file),

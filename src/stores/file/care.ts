@@ -67,6 +67,7 @@ async function readLosses(disk: Disk, directory: string) {
     losses.push({ file: error.file, what: 'it is missing or not readable' })
   })
   const read = await readStore({ disk, directory, onLoss: (loss) => losses.push(loss) })
+  read.resident.takeStock()
   return { read, losses, findings: [] as string[] }
 }
 

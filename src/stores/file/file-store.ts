@@ -9,6 +9,7 @@ import {
   viewOf,
 } from '../../core/index.ts'
 import { Listeners } from '../listeners.ts'
+import type { StepTaken } from '../resident.ts'
 import {
   type Address,
   type Clock,
@@ -42,6 +43,8 @@ export interface FileStoreOptions {
   /** After a failure of the disk, how long until it is tried again. */
   readonly retryMs?: number
   readonly disk?: Disk
+  /** Told of every step as it is taken, in order: for those who check histories. */
+  readonly onStep?: (step: StepTaken) => void
   /** Puts off the beginning of a write, so that everything of this turn goes with it. */
   readonly defer?: (begin: () => void) => void
 }
@@ -97,6 +100,7 @@ class FileStore implements Store {
       listeners: this.#listeners,
       defer,
       logLimit,
+      onStep: this.#options.onStep,
       onFailed: (error) => this.#fail(running, error),
     }
     const running: Running = await Running.from(read, options)

@@ -1,3 +1,5 @@
 export { type CheckReport, checkFileStore, repairFileStore } from './care.ts'
 export { DamagedStore, DirectoryInUse, NewerFormat } from './errors.ts'
 export { type FileStoreOptions, openFileStore } from './file-store.ts'
+export { directoryOf } from './file-url.ts'
+export { nodeDisk } from './node-disk.ts'

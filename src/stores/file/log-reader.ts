@@ -7,6 +7,7 @@ export interface LogRead {
   /** Where the last good frame ends. */
   readonly end: number
   readonly records: number
+  readonly restarts: number
   /** The latest time in it. */
   readonly lastMs: number
   /** There is something behind the last good frame that is no whole one: a write that a crash has cut short. */
@@ -19,12 +20,13 @@ export interface LogRead {
  * been cut short, as every one waits for the one before; so a whole frame behind a bad one means damage.
  */
 export function readLog(bytes: Buffer, resident: Resident): LogRead {
-  let read = { end: 0, records: 0, lastMs: 0 }
+  let read = { end: 0, records: 0, restarts: 0, lastMs: 0 }
   for (let frame = frameAt(bytes, 0); frame; frame = frameAt(bytes, frame.end)) {
     try {
       for (const entry of entriesOf(frame)) {
         read.lastMs = Math.max(read.lastMs, replay(resident, entry) ?? 0)
         read.records++
+        if (entry[0] === 'restart') read.restarts++
       }
     } catch (error) {
       const what = `what is there cannot be done once more: ${(error as Error).message}`
@@ -37,7 +39,7 @@ export function readLog(bytes: Buffer, resident: Resident): LogRead {
   return { ...read, isTorn: true }
 }
 
-function damaged(bytes: Buffer, read: Pick<LogRead, 'end' | 'records' | 'lastMs'>, what: string): LogRead {
+function damaged(bytes: Buffer, read: Pick<LogRead, 'end' | 'records' | 'restarts' | 'lastMs'>, what: string): LogRead {
   const rest = countFrom(bytes, read.end)
   return { ...read, isTorn: false, damage: { offset: read.end, record: read.records + 1, what, ...rest } }
 }

@@ -17,7 +17,7 @@ const flags = {
 /** The disk of this machine. `sync: false` exists for the test that shows what is lost by it. */
 export function nodeDisk({ sync = true }: { readonly sync?: boolean } = {}): Disk {
   return {
-    makeDirectory: async (path) => void (await mkdir(path, { recursive: true })),
+    makeDirectory: async (path) => void (await mkdir(path, { recursive: true, mode: 0o700 })),
     list: (directory) => readdir(directory),
     open: async (path, how) => new NodeFile(await open(path, flags[how], 0o600), sync),
     rename,

@@ -22,6 +22,7 @@ export interface StoreRead {
   /** Of the snapshot and of all logs since. */
   readonly sizes: { readonly snapshot: number; readonly logs: number }
   readonly records: number
+  readonly restarts: number
   readonly contents: Contents
 }
 
@@ -68,6 +69,7 @@ export async function readStore(options: ReadOptions): Promise<StoreRead> {
     torn: logs.filter(({ read }) => read.isTorn).map(({ number, read }) => ({ number, end: read.end })),
     sizes: { snapshot, logs: logs.reduce((sum, { read }) => sum + read.end, 0) },
     records: logs.reduce((sum, { read }) => sum + read.records, 0),
+    restarts: logs.reduce((sum, { read }) => sum + read.restarts, 0),
   }
 }
 

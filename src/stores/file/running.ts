@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Command, Policy } from '../../core/index.ts'
 import type { Listeners } from '../listeners.ts'
 import type { Resident, StepTaken } from '../resident.ts'
-import type { SessionRequest, VersionedPolicy } from '../store.ts'
+import type { Address, SessionRequest, VersionedPolicy } from '../store.ts'
 import { contentsOf, logName, snapshotName } from './directory.ts'
 import type { Disk } from './disk.ts'
 import type { Entry, StoredPolicy } from './entry.ts'
@@ -18,11 +18,14 @@ export interface RunningOptions {
   readonly defer: (begin: () => void) => void
   /** A log that is longer than this is followed by a snapshot; it may be longer where the snapshot is large. */
   readonly logLimit: number
+  readonly onStep?: (step: StepTaken) => void
   readonly onFailed: (error: Error) => void
 }
 
-/** So large a log still starts in a second or two. */
-const LOG_LIMIT_MAX = 64 * 1024 * 1024
+/** So large a log is still played again in a second or two. */
+const LOG_LIMIT_MAX = 16 * 1024 * 1024
+/** To play a restart once more takes as long as the restart did: this many of them are worth a snapshot. */
+const RESTARTS_MAX = 3
 
 /** The state and its log, as long as the disk does what it is told. When it does not, all of this is thrown away. */
 export class Running {
@@ -31,6 +34,7 @@ export class Running {
   readonly #commit: GroupCommit
   #lastMs: number
   #snapshotSize: number
+  #restarts: number
   #snapshot: SnapshotWriter | undefined
   /** Ends when the snapshot under way has come to an end, whichever. */
   #turnover: Promise<void> | undefined
@@ -42,6 +46,7 @@ export class Running {
     this.resident = read.resident
     this.#lastMs = read.lastMs
     this.#snapshotSize = read.sizes.snapshot
+    this.#restarts = read.restarts + 1
     this.#commit = new GroupCommit({
       log,
       defer: options.defer,
@@ -128,12 +133,13 @@ export class Running {
   }
 
   #ran(step: StepTaken): void {
-    const { namespace, resource, nowMs, command } = step
+    const { nowMs, command } = step
     const events = this.#options.listeners.carried(step)
     this.#lastMs = nowMs
+    this.#options.onStep?.(step)
     // One entry stands for all of these.
     if (command.type === 'recover') this.#commit.carry(events)
-    else this.#commit.add(stepText(nowMs, namespace, resource, command), events)
+    else this.#commit.add(stepText(step), events)
   }
 
   #add(entry: Entry): void {
@@ -144,7 +150,7 @@ export class Running {
   #turnOver(): void {
     const { logLimit } = this.#options
     const limit = Math.max(logLimit, Math.min(this.#snapshotSize / 4, LOG_LIMIT_MAX), this.#tryAgainAt)
-    if (this.#turnover || this.#commit.log.size < limit) return
+    if (this.#turnover || (this.#commit.log.size < limit && this.#restarts <= RESTARTS_MAX)) return
     this.#turnover = this.#writeSnapshot()
       .catch(() => {
         // The logs are all there, so nothing is lost: it is tried again when there is more to be gained.
@@ -175,6 +181,7 @@ export class Running {
     })
     this.#commit.switchTo(log)
     this.#tryAgainAt = 0
+    this.#restarts = 0
     void isCovered.then(() => before.close()).catch(() => {})
     this.#snapshotSize = await this.#snapshot.write(isCovered)
     await removeBefore(number, { disk, directory })
@@ -191,8 +198,9 @@ export async function removeBefore(
   for (const each of snapshots) if (each < number) await disk.remove(join(directory, snapshotName(each)))
 }
 
-/** An entry of the log; the commands of one caller differ in little, so that this is most of what a step costs here. */
-function stepText(nowMs: number, namespace: string, resource: string, command: Command): string {
-  const entry: Entry = ['step', nowMs, namespace, resource, command]
+/** Services hand requests down whole, with their address in them: it is not written twice. */
+function stepText({ nowMs, namespace, resource, command }: StepTaken): string {
+  const { namespace: _, resource: __, ...bare } = command as Command & Partial<Address>
+  const entry: Entry = ['step', nowMs, namespace, resource, bare as Command]
   return JSON.stringify(entry)
 }

@@ -1,5 +1,5 @@
 import type { Resident } from '../resident.ts'
-import { Slot } from '../shards.ts'
+import { Slot } from '../slot.ts'
 import type { SessionRequest } from '../store.ts'
 import type { DiskFile } from './disk.ts'
 import type { Damage } from './errors.ts'
@@ -59,11 +59,11 @@ export async function readSnapshot(
 
 function placeAll(payload: Buffer, resident: Resident): number {
   let count = 0
-  for (const { name, text, hash, deadlineMs, isActive } of recordsIn(payload)) {
+  for (const { name, from, to, hash, deadlineMs, isActive } of recordsIn(payload)) {
     const slot = new Slot(name, resident.shards.generation)
-    slot.text = text
+    slot.setText(payload, from, to)
     slot.isActive = isActive
-    resident.place({ slot, hash, deadlineMs })
+    resident.shards.place({ slot, hash, deadlineMs })
     count++
   }
   return count

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Resident } from '../resident.ts'
-import { addressOf, hashOf, type Slot } from '../shards.ts'
+import { addressOf, hashOf } from '../shards.ts'
+import type { Slot } from '../slot.ts'
 import type { SessionRequest } from '../store.ts'
 import { snapshotName, unfinished } from './directory.ts'
 import type { Disk, DiskFile } from './disk.ts'
@@ -104,7 +105,7 @@ export class SnapshotWriter {
       await this.#options.pause()
       await this.#appendFull(file)
     }
-    if (this.#page.size > 0) this.#full.push(this.#page.take())
+    if (!this.#page.isEmpty) this.#full.push(this.#page.take())
     await this.#appendFull(file)
     const end: SnapshotEnd = { sessions: this.#sessions.length, resources: this.#resources }
     await this.#append(file, frameOf(`E${JSON.stringify(end)}`))
@@ -115,15 +116,9 @@ export class SnapshotWriter {
     slot.generation = this.#generation
     const { shards } = this.#options.resident
     const { resource } = addressOf(slot.name)
-    const record = {
-      name: slot.name,
-      text: shards.textOf(slot),
-      hash: hashOf(resource),
-      deadlineMs: shards.deadlineMs(slot, resource),
-      isActive: slot.isActive,
-    }
-    if (!this.#page.fits(record)) this.#full.push(this.#page.take())
-    this.#page.add(record)
+    const text = slot.live && shards.textOf(slot)
+    if (!this.#page.fits(slot.name.length + (text?.length ?? slot.to - slot.from))) this.#full.push(this.#page.take())
+    this.#page.add(slot, { hash: hashOf(resource), deadlineMs: shards.deadlineMs(slot, resource) }, text)
     this.#resources++
     return true
   }

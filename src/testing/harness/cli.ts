@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import type { Violation } from '../check-history.ts'
 import { describeRecord } from '../history.ts'
 import type { TimedRecord } from '../journal.ts'
 import { soak } from './soak.ts'
@@ -6,8 +7,8 @@ import type { Verdict } from './verdict.ts'
 
 /*
  * npm run soak -- --minutes 10                   one server on memory:, 50 clients
- * npm run soak -- --store file:DIR --kill-servers    a durable store: its server is killed too
- * npm run soak -- --store mysql://… --servers 3  several servers over a store that they share
+ * npm run soak -- --store file: --kill-servers   a durable store, in a new directory: its server is killed too
+ * npm run soak -- --store mysql://… --servers 3  several servers over a store that they share, and that is empty
  * --no-fence-check                               the storage does not check fences: this must fail
  */
 const { values } = parseArgs({
@@ -72,7 +73,7 @@ function report({ violations, counts, heap, folder, history }: Verdict, lengthMs
   if (violations.length > 0) {
     out(`FAILED: ${violations.length} violations; the histories are in ${folder}`)
     for (const { invariant, resource, what } of violations.slice(0, 20)) out(`  ${invariant} ${resource}: ${what}`)
-    tell(history as readonly TimedRecord[], violations[0]!.resource)
+    tell(history as readonly TimedRecord[], violations[0]!)
     return 1
   }
   if (lengthMs >= PROOF_MS && never.length > 0) {
@@ -87,11 +88,15 @@ function report({ violations, counts, heap, folder, history }: Verdict, lengthMs
   return 0
 }
 
-/** The last that happened to a resource, by the one clock. */
-function tell(history: readonly TimedRecord[], resource: string): void {
+/** What happened to a resource until it was violated, by the one clock. */
+function tell(history: readonly TimedRecord[], { resource, what }: Violation): void {
   const startMs = history[0]?.monoMs ?? 0
+  const atMs = Number(/^at ([\d.]+)s:/.exec(what)?.[1] ?? Infinity) * 1_000
+  const isLater = (record: TimedRecord) => record.kind === 'step' && record.nowMs > atMs + 0.5
   const ofIt = history.filter((record) => 'resource' in record && record.resource === resource)
-  for (const record of ofIt.slice(-30)) out(describeRecord({ ...record, nowMs: record.monoMs - startMs }))
+  const end = ofIt.findIndex(isLater)
+  for (const record of ofIt.slice(0, end < 0 ? undefined : end).slice(-30))
+    out(describeRecord({ ...record, nowMs: record.monoMs - startMs }))
 }
 
 function isGrowing(heap: readonly number[]): boolean {

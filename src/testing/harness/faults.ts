@@ -1,4 +1,4 @@
-import type { Random } from '../random.ts'
+import { type Random, seededRandom } from '../random.ts'
 import type { ClientSlot } from './client-slot.ts'
 import { sleep } from './link.ts'
 import type { ServerProcess } from './server-process.ts'
@@ -18,6 +18,8 @@ type Damage = (() => void) | undefined
 /** How often something befalls each client, and the servers, on average. */
 const CLIENT_EVERY_MS = 8_000
 const SERVER_EVERY_MS = 12_000
+/** A client that is killed is started again, and to start fifty takes a machine its time. */
+const LEAST_MS = 300
 const UP_AGAIN_MS = 1_000
 
 /** Draws what goes wrong, does it, and undoes it in time. */
@@ -36,9 +38,10 @@ export class Faults {
   }
 
   start(): void {
-    const { clients } = this.#options
-    void this.#repeat(CLIENT_EVERY_MS / clients.length, () => this.#hurtClient())
-    void this.#repeat(SERVER_EVERY_MS, () => this.#hurtServer())
+    const { clients, random } = this.#options
+    const [one, other] = [seededRandom(random.integer(2 ** 31)), seededRandom(random.integer(2 ** 31))]
+    void this.#repeat(Math.max(LEAST_MS, CLIENT_EVERY_MS / clients.length), one, () => this.#hurtClient(one))
+    void this.#repeat(SERVER_EVERY_MS, other, () => this.#hurtServer(other))
   }
 
   /** Everything heals: all run, and everything passes. */
@@ -49,8 +52,7 @@ export class Faults {
     for (const { links } of this.#options.clients) for (const link of links) link.heal()
   }
 
-  async #repeat(everyMs: number, hurt: () => void): Promise<void> {
-    const { random } = this.#options
+  async #repeat(everyMs: number, random: Random, hurt: () => void): Promise<void> {
     for (;;) {
       await sleep(-Math.log(1 - random.next()) * everyMs)
       if (this.#isOver) return
@@ -58,8 +60,8 @@ export class Faults {
     }
   }
 
-  #hurtClient(): void {
-    const { random, clients, ttlMs } = this.#options
+  #hurtClient(random: Random): void {
+    const { clients, ttlMs } = this.#options
     const client = random.pick(clients)
     const link = random.pick(client.links)
     // Beyond the lease, for the most part.
@@ -77,14 +79,14 @@ export class Faults {
       'half-closed to the server': () => void link.halfClose('server'),
       'half-closed to the client': () => void link.halfClose('client'),
     }
-    const names = [...Object.keys(kinds), 'client stopped', 'client stopped', 'reset']
+    const names = [...Object.keys(kinds), 'client stopped', 'client stopped', 'client killed', 'reset']
     const name = random.pick(names)
     if (name.startsWith('client') && !client.isRunning) return
     this.#inflict(name, kinds[name]!, forMs)
   }
 
-  #hurtServer(): void {
-    const { random, servers, ttlMs, killServers } = this.#options
+  #hurtServer(random: Random): void {
+    const { servers, ttlMs, killServers } = this.#options
     if (this.#isServerDown) return
     const server = random.pick(servers)
     if (killServers && random.chance(0.6)) {

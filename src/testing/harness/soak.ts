@@ -17,6 +17,7 @@ export interface SoakOptions {
   readonly lengthMs: number
   readonly clients: number
   readonly servers: number
+  /** Empty, or histories do not begin at the beginning. `file:` alone is a directory of the run's own. */
   readonly store: string
   readonly seed: number
   readonly checkFences: boolean
@@ -67,12 +68,13 @@ class SoakRun {
   constructor(options: SoakOptions) {
     this.#options = options
     this.#storage = new Storage({ check: options.checkFences })
+    const store = options.store === 'file:' ? `file:${join(this.#folder, 'store')}` : options.store
     const config = join(this.#folder, 'config.toml')
     writeFileSync(config, CONFIG)
     this.#servers = Array.from({ length: options.servers }, (_, index) => {
       const name = `server-${index}`
       const journal = join(this.#folder, `${name}.jsonl`)
-      return new ServerProcess(this.#processes, { name, store: options.store, journal, config })
+      return new ServerProcess(this.#processes, { name, store, journal, config })
     })
   }
 

@@ -1,0 +1,21 @@
+// What the tests need beside Node: checked, and installed where this user may (root on Debian and its kin).
+import { spawnSync } from 'node:child_process'
+
+const needed = process.platform === 'linux' ? [{ program: 'strace', package: 'strace' }] : []
+const isThere = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
+
+let missing = needed.filter(({ program }) => !isThere(program))
+if (missing.length > 0 && process.getuid?.() === 0 && isThere('apt-get')) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const packages = missing.map((each) => each.package)
+  const install = () => spawnSync('apt-get', ['install', '-y', '-q', ...packages], { env, stdio: 'inherit' }).status
+  if (install() !== 0) {
+    spawnSync('apt-get', ['update', '-q'], { env, stdio: 'inherit' })
+    install()
+  }
+  missing = needed.filter(({ program }) => !isThere(program))
+}
+for (const { program, package: name } of missing) {
+  console.error(`the tests need ${program}: install it, e.g. with \`apt-get install ${name}\``)
+}
+process.exit(missing.length === 0 ? 0 : 1)

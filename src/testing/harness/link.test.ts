@@ -1,0 +1,81 @@
+import { connect, createServer, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { Link } from './link.ts'
+
+/** A server that says again what it hears, behind a link, and a client of it. */
+async function linked() {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => {}).pipe(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const link = new Link(() => (server.address() as { port: number }).port)
+  const url = new URL(await link.listen())
+  const open = () => {
+    const socket = connect(Number(url.port), '127.0.0.1')
+    const heard = { text: '', ends: [] as string[] }
+    socket.on('data', (chunk) => {
+      heard.text += chunk
+    })
+    for (const name of ['end', 'error', 'close']) socket.on(name, () => heard.ends.push(name))
+    sockets.push(socket)
+    return { socket, heard }
+  }
+  onTestFinished(() => {
+    link.close()
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  return { link, open }
+}
+
+const until = (condition: () => boolean) => expect.poll(condition, { timeout: 5_000, interval: 5 }).toBe(true)
+
+test('a blackhole lets nothing pass, and what was sent meanwhile arrives when it is over', async () => {
+  const { link, open } = await linked()
+  const { socket, heard } = open()
+  socket.write('a')
+  await until(() => heard.text === 'a')
+  for (const way of ['there', 'back', 'both'] as const) {
+    const before = heard.text
+    const end = link.blackhole(way)
+    socket.write('b')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(heard.text).toBe(before)
+    end()
+    await until(() => heard.text === `${before}b`)
+  }
+})
+
+test('a reset, a half-close and a refusal are what they are called', async () => {
+  const { link, open } = await linked()
+  const first = open()
+  first.socket.write('a')
+  await until(() => first.heard.text === 'a')
+  link.halfClose('client')
+  await until(() => first.heard.ends.includes('end'))
+  const second = open()
+  second.socket.write('a')
+  await until(() => second.heard.text === 'a')
+  link.reset()
+  await until(() => second.heard.ends.join() === 'error,close')
+  const allow = link.refuse()
+  const third = open()
+  await until(() => third.heard.ends.includes('close'))
+  allow()
+  const fourth = open()
+  fourth.socket.write('a')
+  await until(() => fourth.heard.text === 'a')
+})
+
+test('a slow reader gets everything, late', async () => {
+  const { link, open } = await linked()
+  const { socket, heard } = open()
+  link.readSlowly()
+  const text = 'x'.repeat(300)
+  const startMs = performance.now()
+  socket.write(text)
+  await until(() => heard.text === text)
+  expect(performance.now() - startMs).toBeGreaterThan(60)
+})
