@@ -1,7 +1,10 @@
 // What the tests need beside Node: checked, and installed where this user may (root on Debian and its kin).
 import { spawnSync } from 'node:child_process'
 
-const needed = process.platform === 'linux' ? [{ program: 'strace', package: 'strace' }] : []
+const needed = [
+  { program: 'openssl', package: 'openssl' },
+  ...(process.platform === 'linux' ? [{ program: 'strace', package: 'strace' }] : []),
+]
 const isThere = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
 
 let missing = needed.filter(({ program }) => !isThere(program))
