@@ -18,7 +18,8 @@ function damage(world: World, fault: Fault): () => void {
       return () => {
         if (process.isDead) return
         process.resume(random)
-        world.note(name, 'resumed')
+        // It runs again once it has seen to what fell due meanwhile: only then can it have noticed anything.
+        world.scheduler.after(process, 1, () => world.note(name, 'resumed'))
       }
     }
     case 'crash-client':
