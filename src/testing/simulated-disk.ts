@@ -38,7 +38,9 @@ export class SimulatedDisk implements Disk {
   fault: (what: 'write' | 'sync' | 'create' | 'truncate' | 'rename', path: string) => Error | undefined = () =>
     undefined
   /** Syncs wait for this. */
-  gate: Promise<void> = Promise.resolve()
+  beforeSync: () => Promise<void> = async () => {}
+  /** Told what has just become durable. */
+  onSynced: (path: string, writes: readonly Buffer[]) => void = () => {}
   /** How many things have been done, and after which of them the power goes. */
   operations = 0
   offAfter = Infinity
@@ -132,15 +134,20 @@ export class SimulatedDisk implements Disk {
       },
       sync: async () => {
         try {
-          await this.gate
+          await this.beforeSync()
           await this.#does('sync', path)
         } catch (error) {
           // As Linux does it: what could not be written is forgotten about, and the next sync is fine.
           inode.unsynced = []
           throw error
         }
-        for (const change of inode.unsynced) inode.durable = changed(inode.durable, change)
+        const { unsynced } = inode
         inode.unsynced = []
+        for (const change of unsynced) inode.durable = changed(inode.durable, change)
+        this.onSynced(
+          path,
+          unsynced.flatMap((change) => (change.kind === 'write' ? [change.bytes] : [])),
+        )
       },
       truncate: async (size) => {
         await this.#does('truncate', path)

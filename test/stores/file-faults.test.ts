@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { resourceFromText, resourceToText } from '../../src/stores/file/resource-text.ts'
-import { type Store, type StoreEvent, StoreUnavailable } from '../../src/stores/store.ts'
+import { type Store, type StoreEvent, StoreUnavailable, UnknownOutcome } from '../../src/stores/store.ts'
 import { SimulatedClock, settled } from '../../src/testing/index.ts'
 import { DiskError, SimulatedDisk } from '../../src/testing/simulated-disk.ts'
 import { DIRECTORY, openOn, printOfDisk } from './file-world.ts'
@@ -73,9 +73,10 @@ test('nobody hears of anything before it is on the disk', async () => {
   store.subscribe((event) => heard.push(event))
   let answered = 0
   let release: () => void = () => {}
-  disk.gate = new Promise<void>((resolve) => {
+  const gate = new Promise<void>((resolve) => {
     release = resolve
   })
+  disk.beforeSync = () => gate
   for (const node of ['a', 'b', 'c']) void ask(store, node).then(() => answered++)
   void store.read(at('r')).then(() => answered++)
   for (let turns = 0; turns < 50; turns++) await settled()
@@ -174,6 +175,23 @@ test('a failed sync is never repeated: what it was for is not there, now or afte
   expect(await again.read(at('other'))).toBeUndefined()
   expect((await again.read(at('third')))?.grants).toMatchObject([{ node: 'c' }])
   await again.close()
+})
+
+test('where a failed write cannot be taken back the outcome is unknown, and nothing is served until it can be', async () => {
+  const disk = new SimulatedDisk()
+  const store = await openOn(disk, roomy)
+  const fence = await fenceOf(store, 'a')
+  let isBroken = true
+  disk.fault = (what, path) =>
+    isBroken && what !== 'write' && path === `${DIRECTORY}/log-0` ? new DiskError('EIO') : undefined
+  await expect(ask(store, 'b', 'other')).rejects.toThrow(UnknownOutcome)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  await expect(store.read(at('r'))).rejects.toThrow(StoreUnavailable)
+  isBroken = false
+  await untilBack(store)
+  expect(await store.read(at('other'))).toBeUndefined()
+  expect(await fenceOf(store, 'a')).toBe(fence)
+  await store.close()
 })
 
 test('a snapshot that finds no room does no harm', async () => {

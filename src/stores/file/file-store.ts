@@ -68,6 +68,9 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   }
 }
 
+/** So many are swept at a time: each may have to be read from its text, and others wait. */
+const SWEEP = 200
+
 type Settled = FileStoreOptions & { readonly disk: Disk }
 
 class FileStore implements Store {
@@ -156,7 +159,7 @@ class FileStore implements Store {
   }
 
   sweep(limit: number): Promise<void> {
-    return this.#commit(({ resident }, nowMs) => resident.sweep(limit, nowMs))
+    return this.#commit(({ resident }, nowMs) => resident.sweep(Math.min(limit, SWEEP), nowMs))
   }
 
   nextDeadlineMs(): number | undefined {
@@ -207,16 +210,19 @@ class FileStore implements Store {
     if (this.#running !== running) return
     this.#running = undefined
     this.#trouble = error.message
-    void running.abandon().then(() => this.#startAgain())
+    void running.abandon().then(() => this.#startAgain(running))
   }
 
-  #startAgain(): void {
+  #startAgain(failed: Running): void {
     if (this.#isClosed) return
     this.#starting = probe(this.#options)
-      .then(() => this.start())
+      .then(async () => {
+        if (!(await failed.mend())) throw new Error('the disk does not let go of what it failed to write')
+        await this.start()
+      })
       .catch((error: Error) => {
         this.#trouble = error.message
-        this.#retry = setTimeout(() => this.#startAgain(), this.#options.retryMs ?? 500)
+        this.#retry = setTimeout(() => this.#startAgain(failed), this.#options.retryMs ?? 500)
         this.#retry.unref()
       })
       .finally(() => {

@@ -33,6 +33,8 @@ export class GroupCommit {
   #writing: Batch | undefined
   #deferred = false
   #failure: Error | undefined
+  /** The log whose last write could not be taken back yet. */
+  #uncut: Log | undefined
 
   constructor(options: GroupCommitOptions) {
     this.#options = options
@@ -65,6 +67,13 @@ export class GroupCommit {
   /** What is added from now on goes to this log, after all that came before is durable in the other. */
   switchTo(log: Log): void {
     this.#log = log
+  }
+
+  /** Takes back what a failed write may have left. Until that is done, what the disk says cannot be built upon. */
+  async mend(): Promise<boolean> {
+    if (this.#uncut && !(await this.#uncut.cut())) return false
+    this.#uncut = undefined
+    return true
   }
 
   #open(): Batch {
@@ -101,7 +110,8 @@ export class GroupCommit {
 
   /** What came after the failed write was decided on what it would have changed: it fails too. */
   async #fail(batch: Batch, cause: Error): Promise<void> {
-    const isCut = await batch.log.cut()
+    this.#uncut = batch.log
+    const isCut = await this.mend()
     this.#failure = isCut
       ? new StoreUnavailable(`the disk did not take it (${cause.message})`, { cause })
       : new UnknownOutcome(`the disk failed (${cause.message}), and whether it took it is not known`, { cause })

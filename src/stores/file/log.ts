@@ -10,7 +10,8 @@ export class Log {
   readonly #disk: Disk
   readonly #path: string
   readonly #growth: number
-  #file: DiskFile
+  readonly #file: DiskFile
+  #isClosed = false
   #end: number
   /** Up to here the file is made ready. */
   #ready: number
@@ -58,14 +59,18 @@ export class Log {
 
   /**
    * After a failed append: takes back what it may have written, on a file opened anew, as the old one's word is worth
-   * nothing now. Says whether that is certain.
+   * nothing now. Says whether that is certain; if not, it can be tried again. The log is closed in either case.
    */
   async cut(): Promise<boolean> {
+    await this.close().catch(() => {})
     try {
-      await this.#file.close().catch(() => {})
-      this.#file = await this.#disk.open(this.#path, 'change')
-      await this.#file.truncate(this.#end)
-      await this.#file.sync()
+      const file = await this.#disk.open(this.#path, 'change')
+      try {
+        await file.truncate(this.#end)
+        await file.sync()
+      } finally {
+        await file.close()
+      }
       return true
     } catch {
       return false
@@ -73,6 +78,8 @@ export class Log {
   }
 
   async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
     await this.#file.close()
   }
 
@@ -80,7 +87,7 @@ export class Log {
   async trim(): Promise<void> {
     await this.#file.truncate(this.#end)
     await this.#file.sync()
-    await this.#file.close()
+    await this.close()
   }
 
   /** A disk that is too full to make ready may still have room for what is to be written. */

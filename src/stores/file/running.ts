@@ -120,6 +120,11 @@ export class Running {
     await this.#commit.log.trim()
   }
 
+  /** After a failure, until it says that it is done: see `GroupCommit`. */
+  mend(): Promise<boolean> {
+    return this.#commit.mend()
+  }
+
   /** After a failure: leaves the disk alone. */
   async abandon(): Promise<void> {
     this.resident.journal = undefined

@@ -3,13 +3,14 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { describeRecord } from '../history.ts'
-import { planOf } from './plan.ts'
+import { filePlanOf, planOf } from './plan.ts'
 import { shrink } from './shrink.ts'
 import { type Counts, simulate } from './simulate.ts'
 
 /*
  * npm run sim -- --seeds 1000 --from 1      runs so many seeds; exits 1 at the first that violates an invariant
  * npm run sim -- --seeds 1 --from 4711      replays one, and shrinks it if it fails
+ * --store file                              a server on a disk that loses what was not synced, and crashes often
  * --no-fence-check                          the storage does not check fences: this must fail
  */
 const { values } = parseArgs({
@@ -19,6 +20,7 @@ const { values } = parseArgs({
     workers: { type: 'string', default: String(availableParallelism()) },
     worker: { type: 'boolean', default: false },
     stride: { type: 'string', default: '1' },
+    store: { type: 'string', default: 'memory' },
     'no-fence-check': { type: 'boolean', default: false },
     'no-shrink': { type: 'boolean', default: false },
   },
@@ -26,6 +28,7 @@ const { values } = parseArgs({
 const from = Number(values.from)
 const seeds = Number(values.seeds)
 const checkFences = !values['no-fence-check']
+const planFor = values.store === 'file' ? filePlanOf : planOf
 
 /** What a worker says of one seed, a line of JSON each. */
 interface Line {
@@ -44,7 +47,7 @@ else process.exitCode = await lead()
 
 async function work(): Promise<void> {
   for (let seed = from; seed < from + seeds; seed += Number(values.stride)) {
-    const { hash, counts, violations } = await simulate(planOf(seed), { checkFences })
+    const { hash, counts, violations } = await simulate(planFor(seed), { checkFences })
     const line: Line = { seed, hash, counts, violations: violations.slice(0, 20) }
     out(`${JSON.stringify(line)}\n`)
   }
@@ -85,6 +88,7 @@ async function runWorkers(onLine: (line: Line) => void, isOver: () => boolean): 
   const self = fileURLToPath(import.meta.url)
   const workers = Array.from({ length: count }, (_, index) => {
     const flags = ['--worker', '--from', `${from + index}`, '--seeds', `${seeds - index}`, '--stride', `${count}`]
+    flags.push('--store', values.store)
     if (!checkFences) flags.push('--no-fence-check')
     const worker = spawn(process.execPath, [self, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
     let text = ''
@@ -108,9 +112,11 @@ async function runWorkers(onLine: (line: Line) => void, isOver: () => boolean): 
 async function report(failed: Line): Promise<number> {
   const [violation] = failed.violations
   out(`FAILED: seed ${failed.seed} violates invariant ${violation!.invariant}: ${violation!.what}\n`)
-  out(`replay: npm run sim -- --seeds 1 --from ${failed.seed}${checkFences ? '' : ' --no-fence-check'}\n`)
+  out(
+    `replay: npm run sim -- --seeds 1 --from ${failed.seed} --store ${values.store}${checkFences ? '' : ' --no-fence-check'}\n`,
+  )
   if (values['no-shrink'] || !checkFences) return 1
-  const { plan, result, violation: same } = await shrink(planOf(failed.seed), violation!)
+  const { plan, result, violation: same } = await shrink(planFor(failed.seed), violation!)
   out(`shrunk to ${plan.actions.length} actions and ${plan.faults.length} faults: ${JSON.stringify(plan.faults)}\n`)
   const relevant = result.history.filter(
     (record) => !('resource' in record) || record.resource === same.resource || same.resource === '',

@@ -13,8 +13,11 @@ export interface Swarm {
   readonly servers: number
   readonly clients: number
   readonly resources: number
-  /** `shared`: servers are stateless over a store of its own clock. `single`: one server that keeps all in memory. */
-  readonly mode: 'shared' | 'single'
+  /**
+   * `shared`: servers are stateless over a store of its own clock. `single`: one server that keeps all in memory. `file`:
+   * one server on a disk that forgets what was not synced.
+   */
+  readonly mode: 'shared' | 'single' | 'file'
   readonly exclusion: 'operation' | 'resource'
   readonly ttlMs: number
   readonly claimMs: number
@@ -79,6 +82,25 @@ export function planOf(seed: number): Plan {
     actions: actions.sort((a, b) => a.atMs - b.atMs),
     faults: faults.sort((a, b) => a.atMs - b.atMs),
   }
+}
+
+const CRASHES = 6
+
+/** The same for a server on a file store: it crashes some times more, for about as long as a lease or shorter. */
+export function filePlanOf(seed: number): Plan {
+  const plan = planOf(seed)
+  const random = seededRandom(seed ^ 0xf11e)
+  const swarm: Swarm = { ...plan.swarm, mode: 'file', servers: 1, storeFaultRate: 0, storeLatencyMs: 0 }
+  const faults = plan.faults.map((fault): Fault => {
+    const { atMs, forMs } = fault
+    if (fault.kind === 'store-away') return { kind: 'crash-server', server: 0, atMs, forMs }
+    return 'server' in fault ? { ...fault, server: 0 } : fault
+  })
+  for (let crash = 0; crash < CRASHES; crash++) {
+    const forMs = 10 + random.integer(random.pick([100, swarm.ttlMs, 2 * swarm.ttlMs]))
+    faults.push({ kind: 'crash-server', server: 0, atMs: random.integer(swarm.lengthMs), forMs })
+  }
+  return { ...plan, swarm, faults: faults.sort((a, b) => a.atMs - b.atMs) }
 }
 
 function swarmOf(random: Random): Swarm {

@@ -8,6 +8,7 @@ import { FencedResource } from '../fenced-resource.ts'
 import type { ClientRecord, HistoryRecord } from '../history.ts'
 import { type Random, seededRandom } from '../random.ts'
 import { recordSessions } from '../record-sessions.ts'
+import { DurableStore } from './durable-store.ts'
 import { Network, SimulatedTransport } from './network.ts'
 import type { Plan, Swarm } from './plan.ts'
 import { Process, Scheduler } from './scheduler.ts'
@@ -29,12 +30,14 @@ export class World {
   readonly history: HistoryRecord[] = []
   readonly fenced: FencedResource
   readonly policy: Policy
-  readonly store: Store
+  /** What all servers share; that of the present one in mode `file`. */
+  store: Store
   readonly servers: SimulatedServer[]
   readonly clients: SimulatedClient[]
   readonly #swarm: Swarm
   /** The world itself: what happens to everybody. */
   readonly outside = new Process('outside', this.scheduler)
+  readonly #durable: DurableStore
   storeAway = 0
   reconnects = 0
   #lives = 0
@@ -51,6 +54,8 @@ export class World {
     const record = (entry: HistoryRecord) => this.history.push(entry)
     const memory = openMemoryStore({ clock, policy: this.policy, onStep: (step) => record({ kind: 'step', ...step }) })
     this.store = recordSessions(memory, record)
+    const { scheduler, random, policy, history } = this
+    this.#durable = new DurableStore({ scheduler, random, policy, history })
     this.servers = Array.from({ length: swarm.servers }, (_, index) => this.#server(`server-${index}`))
     if (swarm.mode === 'single') this.#beat(steady, this.servers[0]!)
     this.clients = Array.from({ length: swarm.clients }, (_, index) => this.#client(index))
@@ -71,8 +76,12 @@ export class World {
 
   #server(name: string): SimulatedServer {
     // A service closes its store with itself; this one outlives it.
-    const openStore = (process: Process) =>
-      this.#swarm.mode === 'single' ? { ...this.store, close: async () => {} } : this.#wayTo(this.store, process)
+    const openStore = (process: Process) => {
+      if (this.#swarm.mode === 'shared') return this.#wayTo(this.store, process)
+      if (this.#swarm.mode === 'single') return { ...this.store, close: async () => {} }
+      this.store = recordSessions(this.#durable.open(process), (entry) => this.history.push(entry))
+      return this.store
+    }
     return new SimulatedServer({ name, scheduler: this.scheduler, openStore })
   }
 

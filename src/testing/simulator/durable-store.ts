@@ -1,0 +1,89 @@
+import type { Policy } from '../../core/index.ts'
+import { SteadyClock } from '../../service/index.ts'
+import { frameAt } from '../../stores/file/frame.ts'
+import { openFileStore } from '../../stores/file/index.ts'
+import type { Store } from '../../stores/store.ts'
+import type { HistoryRecord, StepRecord } from '../history.ts'
+import type { Random } from '../random.ts'
+import { SimulatedDisk } from '../simulated-disk.ts'
+import { lateStore } from './late-store.ts'
+import type { Process, Scheduler } from './scheduler.ts'
+
+export interface DurableStoreOptions {
+  readonly scheduler: Scheduler
+  readonly random: Random
+  readonly policy: Policy
+  /** Steps are written into it as they are taken, and those that a crash undoes are taken out again. */
+  readonly history: HistoryRecord[]
+}
+
+const SYNC_MS = 20
+
+/** A file store on a simulated disk: when its process dies, what was not synced goes with it, or is torn. */
+export class DurableStore {
+  readonly #options: DurableStoreOptions
+  #disk = new SimulatedDisk()
+  /** Steps that are not on the disk yet, oldest first. */
+  #unsynced: StepRecord[] = []
+
+  constructor(options: DurableStoreOptions) {
+    this.#options = options
+  }
+
+  /** The store of one process; closing it is the death of that process. */
+  open(process: Process): Store {
+    const { scheduler, policy, random } = this.#options
+    const clock = new SteadyClock(() => scheduler.nowMs())
+    beat(clock, process, scheduler)
+    this.#options.history.push({ kind: 'server', nowMs: clock.nowMs(), what: 'started', count: 0 })
+    const disk = this.#disk
+    disk.beforeSync = () =>
+      new Promise((resolve) => void scheduler.after(process, random.next() * SYNC_MS, () => resolve()))
+    disk.onSynced = (path, writes) => {
+      if (path.includes('/log-')) for (const bytes of writes) this.#settle(bytes)
+    }
+    const opening = openFileStore({
+      directory: '/store',
+      clock,
+      policy,
+      disk,
+      logLimit: 5_000,
+      liveLimit: 2,
+      defer: queueMicrotask,
+      onStep: (step) => this.#take({ kind: 'step', ...step }),
+    })
+    return lateStore(opening, { clock, onClose: () => this.#crash() })
+  }
+
+  #take(record: StepRecord): void {
+    this.#options.history.push(record)
+    this.#unsynced.push(record)
+  }
+
+  /** What has just become durable: one entry stands for all that a restart did, each of the others for one step. */
+  #settle(bytes: Buffer): void {
+    const frame = frameAt(bytes, 0)
+    if (!frame) return
+    for (const [kind] of JSON.parse(frame.payload.toString()) as [string][]) {
+      if (kind === 'step') this.#unsynced.shift()
+      if (kind === 'restart') while (this.#unsynced[0]?.command.type === 'recover') this.#unsynced.shift()
+    }
+  }
+
+  #crash(): void {
+    const { history, random } = this.#options
+    this.#disk.turnOff()
+    // All of a write but its last byte at most: what nobody knows to be there is in the tests of the store itself.
+    this.#disk = this.#disk.afterCrash(({ length }) => random.integer(length))
+    const lost = new Set<HistoryRecord>(this.#unsynced)
+    this.#unsynced = []
+    if (lost.size === 0) return
+    const kept = history.filter((record) => !lost.has(record))
+    history.splice(0, history.length, ...kept)
+  }
+}
+
+function beat(clock: SteadyClock, process: Process, scheduler: Scheduler): void {
+  clock.beat()
+  scheduler.after(process, 200, () => beat(clock, process, scheduler))
+}

@@ -1,0 +1,40 @@
+import type { Clock, Store } from '../../stores/store.ts'
+
+/** A store that can be used before it is open: calls wait. */
+export function lateStore(
+  opening: Promise<Store>,
+  { clock, onClose }: { readonly clock: Clock; readonly onClose: () => void },
+): Store {
+  let opened: Store | undefined
+  void opening.then((store) => {
+    opened = store
+  })
+  return {
+    nowMs: () => opened?.nowMs() ?? clock.nowMs(),
+    step: async (address, command) => (await opening).step(address, command),
+    read: async (address) => (await opening).read(address),
+    standing: async (place) => (await opening).standing(place),
+    list: async (query) => (await opening).list(query),
+    openSession: async (request) => (await opening).openSession(request),
+    renewSession: async (session) => (await opening).renewSession(session),
+    closeSession: async (session) => (await opening).closeSession(session),
+    places: async (session) => (await opening).places(session),
+    sweep: async (limit) => (await opening).sweep(limit),
+    nextDeadlineMs: () => (opened ? opened.nextDeadlineMs() : clock.nowMs()),
+    subscribe(listener) {
+      let stop: (() => void) | undefined
+      let isStopped = false
+      void opening.then((store) => {
+        if (!isStopped) stop = store.subscribe(listener)
+      })
+      return () => {
+        isStopped = true
+        stop?.()
+      }
+    },
+    policy: async () => (await opening).policy(),
+    applyPolicy: async (policy, expectedVersion) => (await opening).applyPolicy(policy, expectedVersion),
+    counts: () => opened?.counts() ?? { resources: 0, grants: 0, waiters: 0, sessions: 0 },
+    close: async () => onClose(),
+  }
+}
