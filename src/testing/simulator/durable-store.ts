@@ -25,6 +25,8 @@ export class DurableStore {
   #disk = new SimulatedDisk()
   /** Steps that are not on the disk yet, oldest first. */
   #unsynced: StepRecord[] = []
+  /** Sessions that somebody has asked to end, and the disk does not know it yet. */
+  readonly #ending = new Set<string>()
 
   constructor(options: DurableStoreOptions) {
     this.#options = options
@@ -52,7 +54,12 @@ export class DurableStore {
       defer: queueMicrotask,
       onStep: (step) => this.#take({ kind: 'step', ...step }),
     })
-    return lateStore(opening, { clock, onClose: () => this.#crash() })
+    const store = lateStore(opening, { clock, onClose: () => this.#crash() })
+    const closeSession = (session: string) => {
+      this.#ending.add(session)
+      return store.closeSession(session)
+    }
+    return { ...store, closeSession }
   }
 
   #take(record: StepRecord): void {
@@ -64,7 +71,8 @@ export class DurableStore {
   #settle(bytes: Buffer): void {
     const frame = frameAt(bytes, 0)
     if (!frame) return
-    for (const [kind] of JSON.parse(frame.payload.toString()) as [string][]) {
+    for (const [kind, what] of JSON.parse(frame.payload.toString()) as [string, unknown][]) {
+      if (kind === 'end') this.#ending.delete(what as string)
       if (kind === 'step') this.#unsynced.shift()
       if (kind === 'restart') while (this.#unsynced[0]?.command.type === 'recover') this.#unsynced.shift()
     }
@@ -76,10 +84,12 @@ export class DurableStore {
     // All of a write but its last byte at most: what nobody knows to be there is in the tests of the store itself.
     this.#disk = this.#disk.afterCrash(({ length }) => random.integer(length))
     const lost = new Set<HistoryRecord>(this.#unsynced)
-    this.#unsynced = []
-    if (lost.size === 0) return
-    const kept = history.filter((record) => !lost.has(record))
+    const isLost = (record: HistoryRecord) =>
+      lost.has(record) || (record.kind === 'session' && record.what === 'ended' && this.#ending.has(record.session))
+    const kept = history.filter((record) => !isLost(record))
     history.splice(0, history.length, ...kept)
+    this.#unsynced = []
+    this.#ending.clear()
   }
 }
 

@@ -34,7 +34,10 @@ export class Observer {
         expected,
       )
       listening.then(
-        (stop) => (visit === this.#visit ? (this.#stop = stop) : stop()),
+        (stop) => {
+          if (visit === this.#visit) this.#stop = stop
+          else stop()
+        },
         () => {},
       )
     }
