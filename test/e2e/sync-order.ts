@@ -32,7 +32,8 @@ export function syncOrder(trace: string): SyncOrder {
     if (call === undefined || fd === undefined) continue
     const marks = line.match(MARK) ?? []
     if (call === 'pwrite64') for (const mark of marks) written.set(mark, at)
-    else if (call === 'read' && marks[0] && line.includes('POST /v1/')) asked.set(fd, marks[0])
+    // The body may come in a read of its own: what names the resource is the request, with its head or without.
+    else if (call === 'read' && marks[0]) asked.set(fd, marks[0])
     else if (call.startsWith('write')) {
       const answered = line.includes('HTTP/1.1 200') ? asked.get(fd) : undefined
       if (answered) {
@@ -51,7 +52,7 @@ export function syncOrder(trace: string): SyncOrder {
 function completed(lines: readonly string[]): string[] {
   const unfinished = new Map<string, string>()
   return lines.map((line) => {
-    const [, pid = '', beginning] = /^(\d+) +(read\(\d+, )<unfinished/.exec(line) ?? []
+    const [, pid = '', beginning] = /^(\d+) +(read\(\d+, *)<unfinished/.exec(line) ?? []
     if (beginning !== undefined) unfinished.set(pid, beginning)
     const [, resumed = '', rest] = /^(\d+) +<\.\.\. read resumed>(.*)$/.exec(line) ?? []
     return rest === undefined ? line : `${resumed} ${unfinished.get(resumed)}${rest}`
