@@ -65,7 +65,7 @@ async function write(directory) {
   const { Resident } = await import(`${dist}/stores/resident.js`)
   const { hashOf, nameOf } = await import(`${dist}/stores/shards.js`)
   const { Slot } = await import(`${dist}/stores/slot.js`)
-  const { resourceToText, resourceFromText } = await import(`${dist}/stores/file/resource-text.js`)
+  const { holdingsInText, resourceToText, resourceFromText } = await import(`${dist}/stores/file/resource-text.js`)
   const { SnapshotWriter } = await import(`${dist}/stores/file/snapshot-writer.js`)
   const { nodeDisk } = await import(`${dist}/stores/file/node-disk.js`)
   const { Log } = await import(`${dist}/stores/file/log.js`)
@@ -75,7 +75,12 @@ async function write(directory) {
 
   const disk = nodeDisk({ sync: false })
   const policy = { version: 1, policy: defaultPolicy, configured: defaultPolicy }
-  const dormancy = { liveLimit: 1, toText: resourceToText, fromText: resourceFromText }
+  const dormancy = {
+    liveLimit: 1,
+    toText: resourceToText,
+    fromText: resourceFromText,
+    holdingsIn: holdingsInText,
+  }
   const newResident = () => new Resident({ policy, dormancy })
   const nowMs = clock.nowMs()
   const resident = newResident()
@@ -107,14 +112,16 @@ async function write(directory) {
       text: one.shards.textOf(slot),
       deadlineMs: one.shards.deadlineMs(slot, at.resource),
       isActive: slot.isActive,
+      runsOut: slot.runsOut,
     }
   }
-  const place = (kind, index, { text, deadlineMs, isActive }) => {
+  const place = (kind, index, { text, deadlineMs, isActive, runsOut }) => {
     const resource = digest(kind, index)
     const slot = new Slot(nameOf({ namespace: 'default', resource }), 0)
     const bytes = Buffer.from(text.replaceAll('node-000', `node-${String(index % 1_000).padStart(3, '0')}`))
     slot.setText(bytes, 0, bytes.length)
     slot.isActive = isActive
+    slot.runsOut = runsOut
     resident.shards.place({ slot, hash: hashOf(resource), deadlineMs })
   }
   const outcome = sample('a')
@@ -138,5 +145,7 @@ async function write(directory) {
     })
     await Promise.all(asks)
   }
+  // With so many grants a start is followed by a snapshot: a server that has run for some seconds has it.
+  while (!readdirSync(directory).includes('snapshot-2')) await pause()
   await store.close()
 }

@@ -17,6 +17,7 @@ export class Listeners {
 
   /** The events of a step as they are carried, each with its number. */
   carried({ namespace, resource, nowMs, events }: StepTaken): StoreEvent[] {
+    if (this.#listeners.size === 0) return []
     return events.map((event) => ({ ...event, namespace, resource, seq: ++this.#seq, atMs: nowMs }))
   }
 

@@ -117,21 +117,26 @@ export class Resident {
   /** After the store was away: everybody who was alive is alive for one more ttl. */
   recover(nowMs: number): void {
     this.sessions.renewAll(nowMs)
-    this.#countActive((slot, count) => {
+    for (const slot of this.#active()) {
+      if (!slot.runsOut) continue
       const slept = slot.live === undefined
-      const resource = this.shards.look(slot)
-      if (hangsOffSessions(resource)) return count(resource)
-      slot.setLive(resource)
-      this.#take({ namespace: resource.namespace, resource: resource.id }, { type: 'recover' }, nowMs)
-      if (slot.isActive) count(this.shards.look(slot))
+      this.#take(addressOf(slot.name), { type: 'recover' }, nowMs)
       // There may be very many of them, and none was asked for.
       if (slept) this.shards.rest(slot)
-    })
+    }
   }
 
-  /** Counts, and finds the places of sessions, after resources were read from elsewhere. */
+  /** Counts anew, and finds the places of sessions, after resources were read from elsewhere. */
   takeStock(): void {
-    this.#countActive((slot, count) => count(this.shards.look(slot)))
+    this.#grants = 0
+    this.#waiters = 0
+    for (const slot of this.#active()) {
+      const { grants, waiters, places } = this.shards.holdings(slot)
+      this.#grants += grants
+      this.#waiters += waiters
+      const address = addressOf(slot.name)
+      for (const { session, ...place } of places) this.sessions.adopt({ ...address, ...place }, session)
+    }
   }
 
   nextDeadlineMs(): number | undefined {
@@ -168,19 +173,12 @@ export class Resident {
     return taken
   }
 
-  #countActive(visit: (slot: Slot, count: (resource: Resource) => void) => void): void {
-    const active = [...this.shards.all()].filter(({ isActive }) => isActive)
-    const counts = { grants: 0, waiters: 0 }
-    const count = (resource: Resource) => {
-      counts.grants += resource.grants.size
-      counts.waiters += resource.waiters.size
-      this.sessions.adopt(resource)
-    }
-    // What becomes idle here leaves its fence to others, so the order matters; it is the one in which they were read, and
-    // that is the same whenever the same is read.
-    for (const slot of active) visit(slot, count)
-    this.#grants = counts.grants
-    this.#waiters = counts.waiters
+  /**
+   * In the order in which they were read. What becomes idle leaves its fence to others, so the order matters, and this one
+   * is the same whenever the same is read.
+   */
+  #active(): readonly Slot[] {
+    return [...this.shards.slots()].filter(({ isActive }) => isActive)
   }
 
   #take<C extends Command>(address: Address, command: C, nowMs: number): ReplyTo<C> {
@@ -210,14 +208,4 @@ function sessionOf(resource: Resource, { operation, owner, hold }: Acquire): str
   const grant = resource.grants.get(operation)
   if (grant?.owner === owner) return (grant.holds.get(hold) ?? grant.unclaimedLease)?.session
   return resource.waiters.find(operation, owner)?.lease.session
-}
-
-/** It has nothing that could run out but sessions. */
-function hangsOffSessions({ grants, waiters }: Resource): boolean {
-  if (waiters.size > 0) return false
-  for (const { claimByMs, holds } of grants.values()) {
-    if (claimByMs !== undefined) return false
-    for (const { session } of holds.values()) if (session === undefined) return false
-  }
-  return true
 }

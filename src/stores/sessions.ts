@@ -83,13 +83,10 @@ export class Sessions {
     }
   }
 
-  /** Finds the places in a resource that was read from elsewhere. */
-  adopt(resource: Resource): void {
-    for (const { operation, owner, holds, unclaimedLease } of resource.grants.values())
-      for (const lease of [...holds.values(), unclaimedLease])
-        this.#settle(resource, { operation, owner, session: lease?.session })
-    for (const { operation, owner, lease } of resource.waiters.list(Infinity))
-      this.#settle(resource, { operation, owner, session: lease.session })
+  /** Takes a place on that was read from elsewhere. */
+  adopt({ namespace, resource, operation, owner }: Place, session: string): void {
+    const place = { namespace, resource, operation, owner }
+    this.#sessions.get(session)?.places.set(placeName(place), place)
   }
 
   /** After a re-entry, which causes no event. */
@@ -107,7 +104,7 @@ export class Sessions {
     const session = id === undefined ? undefined : this.#sessions.get(id)
     if (!session) return
     const place = { namespace: resource.namespace, resource: resource.id, operation, owner }
-    const name = JSON.stringify([nameOf(place), operation, owner])
+    const name = placeName(place)
     if (hangsOff(resource, { operation, owner, session: session.session })) session.places.set(name, place)
     else session.places.delete(name)
   }
@@ -116,6 +113,10 @@ export class Sessions {
 interface Session extends SessionRequest {
   readonly opened: number
   readonly places: Map<string, Place>
+}
+
+function placeName(place: Place): string {
+  return JSON.stringify([nameOf(place), place.operation, place.owner])
 }
 
 function hangsOff(

@@ -1,4 +1,5 @@
 import { Deadlines, isIdle, newResource, nextDeadlineMs, type Resource, WaitersInMemory } from '../core/index.ts'
+import { ColdRecords } from './cold-records.ts'
 import { dueIndexes, Slot, TextPages } from './slot.ts'
 import type { Address } from './store.ts'
 
@@ -8,6 +9,16 @@ export interface Dormancy {
   readonly liveLimit: number
   toText(resource: Resource): string
   fromText(text: string, address: Address): Resource
+  /** What can be said of a text without making a resource of it. */
+  holdingsIn(text: string): Holdings
+}
+
+/** Who holds and who waits. */
+export interface Holdings {
+  readonly grants: number
+  readonly waiters: number
+  /** What hangs off sessions. */
+  readonly places: readonly { readonly operation: string; readonly owner: string; readonly session: string }[]
 }
 
 /** Resources in memory, with what is due when, in shards by the resource id alone: all operations of one meet in one. */
@@ -15,6 +26,10 @@ export class Shards {
   readonly #shards: Shard[]
   readonly #dormancy: Dormancy | undefined
   readonly #texts = new TextPages()
+  /** Those that nobody has asked for yet. */
+  readonly cold = new ColdRecords()
+  /** How many of the cold ones have been written down in this generation. */
+  coldWritten = 0
   /** Those touched in this round, and those of the round before that may fall asleep. */
   #awake: Slot[] = []
   #drowsy: Slot[] = []
@@ -32,13 +47,16 @@ export class Shards {
   }
 
   get(address: Address): Slot | undefined {
-    return this.#shardOf(hashOf(address.resource)).slots.get(nameOf(address))
+    const hash = hashOf(address.resource)
+    const name = nameOf(address)
+    return this.#shardOf(hash).slots.get(name) ?? this.#fromCold(this.cold.find(name, hash))
   }
 
   getOrCreate(address: Address): Slot {
-    const { slots } = this.#shardOf(hashOf(address.resource))
+    const hash = hashOf(address.resource)
+    const { slots } = this.#shardOf(hash)
     const name = nameOf(address)
-    let slot = slots.get(name)
+    let slot = slots.get(name) ?? this.#fromCold(this.cold.find(name, hash))
     if (!slot) {
       slot = new Slot(name, this.generation)
       slot.live = newResource(address.namespace, address.resource, new WaitersInMemory())
@@ -57,6 +75,10 @@ export class Shards {
   /** The resource for a look at it, not to be changed. */
   look(slot: Slot): Resource {
     return slot.live ?? this.#dormancy!.fromText(slot.text, addressOf(slot.name))
+  }
+
+  holdings(slot: Slot): Holdings {
+    return this.#dormancy!.holdingsIn(this.textOf(slot))
   }
 
   /** The resource for a step. Not to be kept beyond that: it may fall asleep. */
@@ -103,6 +125,7 @@ export class Shards {
     const resource = slot.live!
     const shard = this.#shardOf(hashOf(resource.id))
     slot.isActive = resource.grants.size > 0 || resource.waiters.size > 0
+    slot.runsOut = slot.isActive && runsOut(resource)
     if (!slot.isActive && isIdle(resource)) {
       shard.fenceFloor = Math.max(shard.fenceFloor, resource.fence)
       shard.deadlines.set(slot, undefined)
@@ -114,6 +137,7 @@ export class Shards {
 
   /** One that is due; it stays so until it is settled. */
   due(nowMs: number): Slot | undefined {
+    if ((this.cold.nextMs() ?? Infinity) <= nowMs) return this.#fromCold(this.cold.first())
     for (const { deadlines } of this.#shards) {
       const nextMs = deadlines.nextMs()
       if (nextMs !== undefined && nextMs <= nowMs) return deadlines.first()
@@ -122,18 +146,35 @@ export class Shards {
   }
 
   nextDeadlineMs(): number | undefined {
-    let nextMs = Infinity
+    let nextMs = this.cold.nextMs() ?? Infinity
     for (const { deadlines } of this.#shards) nextMs = Math.min(nextMs, deadlines.nextMs() ?? Infinity)
     return nextMs === Infinity ? undefined : nextMs
   }
 
   get size(): number {
-    return this.#shards.reduce((sum, { slots }) => sum + slots.size, 0)
+    return this.#shards.reduce((sum, { slots }) => sum + slots.size, this.cold.size)
   }
 
-  /** May be left and taken up again while things change: what is there all the time is met once. */
-  *all(): Generator<Slot> {
+  /** May be left and taken up again while things change: what is there all the time is met once. Without the cold ones. */
+  *slots(): Generator<Slot> {
     for (const { slots } of this.#shards) yield* slots.values()
+  }
+
+  /** For a look at each, in one go. */
+  *all(): Generator<Slot> {
+    yield* this.slots()
+    for (let index = 0; index < this.cold.count; index++) {
+      if (this.cold.isThere(index)) yield this.cold.slotOf(index, this.generation)
+    }
+  }
+
+  #fromCold(index: number | undefined): Slot | undefined {
+    if (index === undefined) return undefined
+    const slot = this.cold.slotOf(index, this.generation - (index < this.coldWritten ? 0 : 1))
+    const { hash } = this.cold.recordOf(index)
+    this.place({ slot, hash, deadlineMs: this.cold.deadlineMs(index) })
+    this.cold.remove(index)
+    return slot
   }
 
   /** A few with every step, faster than others are woken, so that no step waits for many. */
@@ -160,6 +201,16 @@ interface Shard {
   readonly deadlines: Deadlines<Slot>
   /** No forgotten resource of this shard had a higher fence. */
   fenceFloor: number
+}
+
+/** It has something that could run out and is no session. */
+function runsOut({ grants, waiters }: Resource): boolean {
+  if (waiters.size > 0) return true
+  for (const { claimByMs, holds } of grants.values()) {
+    if (claimByMs !== undefined) return true
+    for (const { session } of holds.values()) if (session === undefined) return true
+  }
+  return false
 }
 
 /** Quoted, so that no two addresses share a name. */

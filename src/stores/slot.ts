@@ -12,6 +12,8 @@ export class Slot {
   to = 0
   /** It has grants or waiters. */
   isActive = false
+  /** It has a lease that is no session's, a grant to be claimed, or waiters: a restart gives these their time anew. */
+  runsOut = false
   /** In which round of falling asleep it was touched last. */
   round = -1
   /** Where it stands among the deadlines of its shard. */

@@ -1,7 +1,7 @@
 import { type Command, defaultPolicy, type Json, type Policy } from '../../src/core/index.ts'
 import { type FileStoreOptions, openFileStore } from '../../src/stores/file/index.ts'
 import { readStore } from '../../src/stores/file/read-store.ts'
-import { resourceFromText, resourceToText } from '../../src/stores/file/resource-text.ts'
+import { holdingsInText, resourceFromText, resourceToText } from '../../src/stores/file/resource-text.ts'
 import { Resident } from '../../src/stores/resident.ts'
 import { nameOf } from '../../src/stores/shards.ts'
 import type { SessionRequest, Store } from '../../src/stores/store.ts'
@@ -46,7 +46,12 @@ export function callStore(store: Store, call: Exclude<Call, { do: 'restart' }>):
 
 /** What the state must be after these calls: all of them made in memory, by the same core, and nothing else. */
 export function fold(calls: readonly Call[]): Resident {
-  const dormancy = { liveLimit: Infinity, toText: resourceToText, fromText: resourceFromText }
+  const dormancy = {
+    liveLimit: Infinity,
+    toText: resourceToText,
+    fromText: resourceFromText,
+    holdingsIn: holdingsInText,
+  }
   const resident = new Resident({ policy: { version: 1, policy: defaultPolicy }, dormancy })
   for (const call of calls) callResident(resident, call)
   return resident
@@ -84,7 +89,12 @@ export function printOf(resident: Resident): string {
   const slots = [...shards.all()].sort((a, b) => (a.name < b.name ? -1 : 1))
   return JSON.stringify(
     {
-      resources: slots.map((slot) => [slot.name, canonical(JSON.parse(shards.textOf(slot))), slot.isActive]),
+      resources: slots.map((slot) => [
+        slot.name,
+        canonical(JSON.parse(shards.textOf(slot))),
+        slot.isActive,
+        slot.runsOut,
+      ]),
       sessions: sessions
         .all()
         .map(({ session, node, ttlMs }) => [

@@ -8,7 +8,7 @@ import type { StoredPolicy } from './entry.ts'
 import { type Damage, DamagedStore } from './errors.ts'
 import { nextFrame } from './frame.ts'
 import { countFrom, type LogRead, readLog } from './log-reader.ts'
-import { resourceFromText, resourceToText } from './resource-text.ts'
+import { holdingsInText, resourceFromText, resourceToText } from './resource-text.ts'
 import { readSnapshot } from './snapshot-reader.ts'
 
 export interface StoreRead {
@@ -74,7 +74,12 @@ export async function readStore(options: ReadOptions): Promise<StoreRead> {
 }
 
 function newResident(liveLimit: number): Resident {
-  const dormancy: Dormancy = { liveLimit, toText: resourceToText, fromText: resourceFromText }
+  const dormancy: Dormancy = {
+    liveLimit,
+    toText: resourceToText,
+    fromText: resourceFromText,
+    holdingsIn: holdingsInText,
+  }
   const policy: StoredPolicy = { version: 0, policy: defaultPolicy, configured: defaultPolicy }
   return new Resident({ policy, dormancy })
 }

@@ -11,6 +11,7 @@ import {
   type Waiter,
   WaitersInMemory,
 } from '../../core/index.ts'
+import type { Holdings } from '../shards.ts'
 import type { Address } from '../store.ts'
 
 /*
@@ -63,6 +64,20 @@ export function resourceFromText(text: string, { namespace, resource: id }: Addr
   fill(resource.answers, written.answers)
   fill(resource.released, written.released)
   return resource
+}
+
+export function holdingsInText(text: string): Holdings {
+  const { grants = [], waiters = [] }: Written = JSON.parse(text)
+  const places: { operation: string; owner: string; session: string }[] = []
+  const take = ({ operation, owner }: { operation: string; owner: string }, lease: Lease | undefined) => {
+    if (lease?.session !== undefined) places.push({ operation, owner, session: lease.session })
+  }
+  for (const grant of grants) {
+    for (const [, lease] of grant.holds) take(grant, lease)
+    take(grant, grant.unclaimedLease)
+  }
+  for (const waiter of waiters) take(waiter, waiter.lease)
+  return { grants: grants.length, waiters: waiters.length, places }
 }
 
 function fill<Value>(map: Map<string, Value>, entries: readonly [string, Value][] = []): void {

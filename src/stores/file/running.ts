@@ -26,6 +26,8 @@ export interface RunningOptions {
 const LOG_LIMIT_MAX = 16 * 1024 * 1024
 /** To play a restart once more takes as long as the restart did: this many of them are worth a snapshot. */
 const RESTARTS_MAX = 3
+/** With so many grants and waiters, one of them is. */
+const MANY = 10_000
 
 /** The state and its log, as long as the disk does what it is told. When it does not, all of this is thrown away. */
 export class Running {
@@ -96,6 +98,7 @@ export class Running {
     this.#lastMs = nowMs
     this.#add(['restart', nowMs])
     this.resident.recover(nowMs)
+    this.resident.takeStock()
     await this.#commit.durable()
   }
 
@@ -155,7 +158,7 @@ export class Running {
   #turnOver(): void {
     const { logLimit } = this.#options
     const limit = Math.max(logLimit, Math.min(this.#snapshotSize / 4, LOG_LIMIT_MAX), this.#tryAgainAt)
-    if (this.#turnover || (this.#commit.log.size < limit && this.#restarts <= RESTARTS_MAX)) return
+    if (this.#turnover || (this.#commit.log.size < limit && this.#restarts < this.#restartsMax())) return
     this.#turnover = this.#writeSnapshot()
       .catch(() => {
         // The logs are all there, so nothing is lost: it is tried again when there is more to be gained.
@@ -165,6 +168,11 @@ export class Running {
         this.#turnover = undefined
         this.#snapshot = undefined
       })
+  }
+
+  #restartsMax(): number {
+    const { grants, waiters } = this.resident.counts()
+    return grants + waiters > MANY ? 1 : RESTARTS_MAX
   }
 
   async #writeSnapshot(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { ColdRecord } from '../cold-records.ts'
 import type { Slot } from '../slot.ts'
 import { FRAME_HEADER, seal } from './frame.ts'
 
@@ -9,8 +10,10 @@ export interface SnapshotRecord {
 }
 
 const KIND = 'R'.charCodeAt(0)
-/** Lengths of name and text, hash, deadline, whether it is active. */
+/** Lengths of name and text, hash, deadline, and what is known of it without looking into its text. */
 const HEAD = 4 + 4 + 4 + 8 + 1
+const ACTIVE = 1
+const RUNS_OUT = 2
 const PAGE = 512 * 1024
 const START = FRAME_HEADER + 1
 
@@ -41,13 +44,42 @@ export class SnapshotPage {
     const textAt = at + HEAD + bytes.write(slot.name, at + HEAD)
     const end =
       textAt + (text === undefined ? slot.page.copy(bytes, textAt, slot.from, slot.to) : bytes.write(text, textAt))
-    bytes.writeUInt32LE(textAt - at - HEAD, at)
-    bytes.writeUInt32LE(end - textAt, at + 4)
-    bytes.writeUInt32LE(hash, at + 8)
-    bytes.writeDoubleLE(deadlineMs ?? Infinity, at + 12)
-    bytes[at + 20] = slot.isActive ? 1 : 0
+    this.#head(at, {
+      nameLength: textAt - at - HEAD,
+      textLength: end - textAt,
+      hash,
+      deadlineMs: deadlineMs ?? Infinity,
+      flags: (slot.isActive ? ACTIVE : 0) | (slot.runsOut ? RUNS_OUT : 0),
+    })
     if (text === undefined) slot.setText(bytes, textAt, end)
     this.#size = end
+  }
+
+  /** One that nobody has asked for: its bytes as they are. Says where they stand now. */
+  addCold({ page, nameFrom, from, to, hash, deadlineMs }: ColdRecord): { page: Buffer; nameFrom: number } {
+    const at = this.#size
+    if (at + HEAD + to - nameFrom > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(at + HEAD + to - nameFrom)
+    page.copy(this.#bytes, at + HEAD, nameFrom, to)
+    this.#head(at, { nameLength: from - nameFrom, textLength: to - from, hash, deadlineMs, flags: 0 })
+    this.#size = at + HEAD + to - nameFrom
+    return { page: this.#bytes, nameFrom: at + HEAD }
+  }
+
+  #head(
+    at: number,
+    {
+      nameLength,
+      textLength,
+      hash,
+      deadlineMs,
+      flags,
+    }: Record<'nameLength' | 'textLength' | 'hash' | 'deadlineMs' | 'flags', number>,
+  ): void {
+    this.#bytes.writeUInt32LE(nameLength, at)
+    this.#bytes.writeUInt32LE(textLength, at + 4)
+    this.#bytes.writeUInt32LE(hash, at + 8)
+    this.#bytes.writeDoubleLE(deadlineMs, at + 12)
+    this.#bytes[at + 20] = flags
   }
 
   /** The frame; the page is empty again. */
@@ -60,10 +92,13 @@ export class SnapshotPage {
   }
 }
 
-/** One resource in a snapshot. Its text is not looked into until somebody asks for it. */
-export interface RecordRead extends SnapshotRecord {
-  readonly name: string
+/** One resource in a snapshot. It is not looked into until somebody asks for it. */
+export interface RecordRead {
+  readonly hash: number
+  readonly deadlineMs: number
+  readonly nameFrom: number
   readonly isActive: boolean
+  readonly runsOut: boolean
   /** Where in the payload its text stands. */
   readonly from: number
   readonly to: number
@@ -75,10 +110,11 @@ export function* recordsIn(payload: Buffer): Generator<RecordRead> {
     const to = from + payload.readUInt32LE(at + 4)
     const deadlineMs = payload.readDoubleLE(at + 12)
     yield {
-      name: payload.toString('utf8', at + HEAD, from),
+      nameFrom: at + HEAD,
       hash: payload.readUInt32LE(at + 8),
-      deadlineMs: deadlineMs === Infinity ? undefined : deadlineMs,
-      isActive: payload[at + 20] === 1,
+      deadlineMs,
+      isActive: (payload[at + 20]! & ACTIVE) !== 0,
+      runsOut: (payload[at + 20]! & RUNS_OUT) !== 0,
       from,
       to,
     }

@@ -59,12 +59,17 @@ export async function readSnapshot(
 
 function placeAll(payload: Buffer, resident: Resident): number {
   let count = 0
-  for (const { name, from, to, hash, deadlineMs, isActive } of recordsIn(payload)) {
-    const slot = new Slot(name, resident.shards.generation)
+  for (const { nameFrom, from, to, hash, deadlineMs, isActive, runsOut } of recordsIn(payload)) {
+    count++
+    if (!isActive) {
+      resident.shards.cold.add({ page: payload, nameFrom, from, to, hash, deadlineMs })
+      continue
+    }
+    const slot = new Slot(payload.toString('utf8', nameFrom, from), resident.shards.generation)
     slot.setText(payload, from, to)
     slot.isActive = isActive
-    resident.shards.place({ slot, hash, deadlineMs })
-    count++
+    slot.runsOut = runsOut
+    resident.shards.place({ slot, hash, deadlineMs: deadlineMs === Infinity ? undefined : deadlineMs })
   }
   return count
 }

@@ -32,6 +32,8 @@ export interface SnapshotOptions {
 
 /** So many resources are written in one turn. */
 const TURN = 200
+/** Of those that are only copied, so many. */
+const COLD_TURN = 2_000
 const SESSIONS_A_FRAME = 1_000
 
 /**
@@ -54,6 +56,7 @@ export class SnapshotWriter {
     const { resident, header } = options
     this.#options = options
     this.#generation = ++resident.shards.generation
+    resident.shards.coldWritten = 0
     this.#header = { ...header, fenceFloors: resident.shards.fenceFloors }
     this.#sessions = resident.sessions.all()
     resident.beforeChange = (slot) => this.#keep(slot)
@@ -97,8 +100,9 @@ export class SnapshotWriter {
       const plain = some.map(({ session, node, ttlMs }) => ({ session, node, ttlMs }))
       await this.#append(file, frameOf(`S${JSON.stringify(plain)}`))
     }
+    await this.#writeCold(file)
     let written = 0
-    for (const slot of this.#options.resident.shards.all()) {
+    for (const slot of this.#options.resident.shards.slots()) {
       if (this.#keep(slot)) written++
       if (written < TURN) continue
       written = 0
@@ -109,6 +113,23 @@ export class SnapshotWriter {
     await this.#appendFull(file)
     const end: SnapshotEnd = { sessions: this.#sessions.length, resources: this.#resources }
     await this.#append(file, frameOf(`E${JSON.stringify(end)}`))
+  }
+
+  /** These first: one that is asked for meanwhile is met among the others, unless it has been written here. */
+  async #writeCold(file: DiskFile): Promise<void> {
+    const { shards } = this.#options.resident
+    for (shards.coldWritten = 0; shards.coldWritten < shards.cold.count; shards.coldWritten++) {
+      const index = shards.coldWritten
+      if (index % COLD_TURN === 0) {
+        await this.#options.pause()
+        await this.#appendFull(file)
+      }
+      if (!shards.cold.isThere(index)) continue
+      const record = shards.cold.recordOf(index)
+      if (!this.#page.fits(record.to - record.nameFrom)) this.#full.push(this.#page.take())
+      shards.cold.move(index, this.#page.addCold(record))
+      this.#resources++
+    }
   }
 
   #keep(slot: Slot): boolean {

@@ -1,0 +1,52 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ColdRecords } from './cold-records.ts'
+
+const record = fc.record({
+  name: fc.string({ minLength: 1, unit: 'grapheme', maxLength: 8 }),
+  text: fc.string({ maxLength: 8 }),
+  // Few hashes, so that they meet often.
+  hash: fc.nat(3),
+  deadlineMs: fc.oneof(fc.nat(5), fc.constant(Infinity)),
+})
+
+test('whoever is not gone is found by name and comes up when due, wherever its bytes stand', () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(record, { selector: ({ name }) => name, maxLength: 40 }),
+      fc.array(fc.record({ pick: fc.nat(40), act: fc.constantFrom('remove', 'move', 'due') }), { maxLength: 60 }),
+      (records, acts) => {
+        const cold = new ColdRecords()
+        for (const { name, text, hash, deadlineMs } of records) {
+          const page = Buffer.from(`##${name}${text}`)
+          const from = 2 + Buffer.byteLength(name)
+          cold.add({ page, nameFrom: 2, from, to: page.length, hash, deadlineMs })
+        }
+        const left = new Map(records.map((each) => [each.name, each]))
+        for (const { pick, act } of acts) {
+          const { name, hash } = records[pick] ?? { name: '?', hash: 0 }
+          const index = act === 'due' ? cold.first() : cold.find(name, hash)
+          if (index === undefined) continue
+          if (act === 'move') {
+            const { page, nameFrom, to } = cold.recordOf(index)
+            cold.move(index, {
+              page: Buffer.concat([Buffer.from('#'), page.subarray(nameFrom, to)]),
+              nameFrom: 1,
+            })
+          } else {
+            left.delete(cold.nameOf(index))
+            cold.remove(index)
+          }
+        }
+        expect(cold.size).toBe(left.size)
+        const dueMs = [...left.values()].map(({ deadlineMs }) => deadlineMs).filter((atMs) => atMs !== Infinity)
+        expect(cold.nextMs()).toBe(dueMs.length === 0 ? undefined : Math.min(...dueMs))
+        for (const { name, text, hash } of records) {
+          const index = cold.find(name, hash)
+          expect(index !== undefined).toBe(left.has(name))
+          if (index !== undefined) expect(cold.slotOf(index, 0)).toMatchObject({ name, text })
+        }
+      },
+    ),
+  )
+})
