@@ -41,7 +41,7 @@ function isPaused({ resource, policy }: Turn, operation: string): boolean {
 
 /** A retry that arrives after its hold was released must not take a second grant that nobody knows of. */
 function hasEnded({ resource }: Turn, { operation, owner, hold }: Acquire): boolean {
-  return hold !== SHARED_HOLD && resource.released.has(askName(operation, owner, hold))
+  return hold !== SHARED_HOLD && resource.released.get(askName(operation, owner, hold)) !== undefined
 }
 
 /** What this very ask was told when it waited. An ask that says anything else is a new one. */

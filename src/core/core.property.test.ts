@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { naiveStep, newModel } from '../testing/naive-model.ts'
 import type { Acquire, Command } from './command.ts'
+import { resourceInMemory } from './in-memory.ts'
 import { builtInOperations, defaultNamespacePolicy, type NamespacePolicy } from './policy.ts'
-import { WaitersInMemory } from './queue.ts'
-import { newResource, type Resource } from './state.ts'
+import type { Resource } from './state.ts'
 import { step } from './step.ts'
 import { viewOf } from './view.ts'
 
@@ -129,7 +129,7 @@ test('the core answers every command as the naive model does, and ends up in the
   fc.assert(
     fc.property(policies, names, acts, (chosen, [first, second], list) => {
       const policy = { ...defaultNamespacePolicy, ...chosen }
-      const resource = newResource('default', 'r', new WaitersInMemory())
+      const resource = resourceInMemory('default', 'r')
       const model = newModel()
       let nowMs = 1_000_000
       for (const { afterMs, act: drawn } of list) {

@@ -5,7 +5,7 @@ import { type OperationPolicy, operationOf, plainOperation } from './policy.ts'
 import { reference } from './references.ts'
 import { type Failed, type Outcome, refused, type Skip, type SuccessOutcome } from './reply.ts'
 import { askName, type Grant } from './state.ts'
-import { ANSWER_MS, RELEASED_MS, setLast, type Turn } from './turn.ts'
+import { ANSWER_MS, RELEASED_MS, type Turn } from './turn.ts'
 
 type Unsuccessful = Exclude<Outcome, SuccessOutcome>
 
@@ -34,7 +34,7 @@ export function endGrant(turn: Turn, grant: Grant, outcome: Outcome): void {
 function rememberEnd({ resource, nowMs }: Turn, { operation, owner, fence }: Grant, hold: string): void {
   const name = askName(operation, owner, hold)
   if (resource.released.get(name)?.fence === fence) return
-  setLast(resource.released, name, { fence, reply: refused('unknown-grant'), untilMs: nowMs + RELEASED_MS })
+  resource.released.set(name, { fence, reply: refused('unknown-grant'), untilMs: nowMs + RELEASED_MS })
 }
 
 /** One hold of several goes; the grant lives. */

@@ -8,7 +8,8 @@ import type { Turn } from './turn.ts'
 export function expire(turn: Turn): void {
   const { resource, nowMs } = turn
   for (const byOperation of [resource.kept, resource.recent]) forgetAll(byOperation, nowMs)
-  for (const byAge of [resource.answers, resource.released]) forgetOldest(byAge, nowMs)
+  resource.answers.forget(nowMs)
+  resource.released.forget(nowMs)
   for (let waiter = resource.waiters.due(nowMs); waiter; waiter = resource.waiters.due(nowMs)) {
     if ((waiter.lease.expiresAtMs ?? Infinity) <= nowMs) leave(turn, waiter)
     else {
@@ -38,8 +39,8 @@ export function nextDeadlineMs(resource: Resource): number | undefined {
   for (const pause of resource.pauses.values()) at(pause.untilMs)
   for (const kept of resource.kept.values()) at(kept.untilMs)
   for (const recent of resource.recent.values()) at(recent.untilMs)
-  at(resource.answers.values().next().value?.untilMs)
-  at(resource.released.values().next().value?.untilMs)
+  at(resource.answers.nextDeadlineMs())
+  at(resource.released.nextDeadlineMs())
   return nextMs === Infinity ? undefined : nextMs
 }
 
@@ -70,16 +71,6 @@ export function loseHolds(
   else endGrant(turn, grant, left ? { outcome: 'cancelled' } : { outcome: 'expired', error: 'its session ran out' })
 }
 
-type Remembered = Map<string, { readonly untilMs: number }>
-
-function forgetAll(map: Remembered, nowMs: number): void {
+function forgetAll(map: Map<string, { readonly untilMs: number }>, nowMs: number): void {
   for (const [key, { untilMs }] of map) if (untilMs <= nowMs) map.delete(key)
-}
-
-/** These may be many, but they are ordered by age: the first that is not due ends the search. */
-function forgetOldest(map: Remembered, nowMs: number): void {
-  for (const [key, { untilMs }] of map) {
-    if (untilMs > nowMs) return
-    map.delete(key)
-  }
 }

@@ -3,7 +3,7 @@ import type { Asker } from './event.ts'
 import { type Attempt, firstAttempt, grantToWaiter } from './grant.ts'
 import { type Answer, refused } from './reply.ts'
 import { askName, SHARED_HOLD, type Waiter } from './state.ts'
-import { ANSWER_MS, setLast, type Turn } from './turn.ts'
+import { ANSWER_MS, type Turn } from './turn.ts'
 
 /** Why and from where a queue goes on. */
 export interface GoingOn {
@@ -66,7 +66,7 @@ export function keepAnswer(
   const { operation, owner, hold, revision, disbelieve } = ask
   if (hold === SHARED_HOLD && answer.status === 'refused') return
   const kept = { revision, disbelieve, answer, untilMs: nowMs + ANSWER_MS }
-  setLast(resource.answers, askName(operation, owner, hold), kept)
+  resource.answers.set(askName(operation, owner, hold), kept)
 }
 
 /** The refusal of a claim that comes too late. */

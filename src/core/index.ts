@@ -2,6 +2,7 @@ export type * from './command.ts'
 export { Deadlines, type Indexes } from './deadlines.ts'
 export type { Asker, Event } from './event.ts'
 export { nextDeadlineMs } from './expire.ts'
+export { RememberedInMemory, resourceInMemory } from './in-memory.ts'
 export {
   builtInOperations,
   defaultNamespacePolicy,
@@ -13,18 +14,19 @@ export {
   plainOperation,
   policyOf,
 } from './policy.ts'
-export { WaitersInMemory } from './queue.ts'
 export type * from './reply.ts'
 export {
   type EndedHold,
   type Grant,
   isIdle,
+  type Keeping,
   type KeptAnswer,
   type KeptSuccess,
   type Lease,
   newResource,
   type Pause,
   type RecentOutcome,
+  type Remembered,
   type Resource,
   SHARED_HOLD,
   type Waiter,

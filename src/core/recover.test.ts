@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest'
 import type { Acquire, Command } from './command.ts'
 import { nextDeadlineMs } from './expire.ts'
+import { resourceInMemory } from './in-memory.ts'
 import { defaultNamespacePolicy } from './policy.ts'
-import { WaitersInMemory } from './queue.ts'
-import { newResource } from './state.ts'
 import { step } from './step.ts'
 import { viewOf } from './view.ts'
 
 function newWorld() {
-  const resource = newResource('default', 'r', new WaitersInMemory())
+  const resource = resourceInMemory('default', 'r')
   const at = (nowMs: number, command: Command) =>
     step(resource, command, { nowMs, policy: defaultNamespacePolicy, fenceFloor: 0 })
   const ask = (node: string, more: Partial<Acquire> = {}): Acquire => ({

@@ -2,7 +2,7 @@ import type { Release } from './command.ts'
 import { endGrant, endHold } from './end.ts'
 import { type Refused, type Released, type ReleaseReply, type ReportedOutcome, refused } from './reply.ts'
 import { askName, type Grant } from './state.ts'
-import { RELEASED_MS, setLast, type Turn } from './turn.ts'
+import { RELEASED_MS, type Turn } from './turn.ts'
 
 export function release(turn: Turn, command: Release): ReleaseReply {
   const { operation, owner, hold, fence } = command
@@ -20,7 +20,7 @@ export function releaseHold(
 ): Released {
   const { operation, owner, fence } = grant
   const reply: Released = { status: 'released', outcome: outcome.outcome, holdsLeft: grant.holds.size - 1 }
-  setLast(turn.resource.released, askName(operation, owner, hold), { fence, reply, untilMs: turn.nowMs + RELEASED_MS })
+  turn.resource.released.set(askName(operation, owner, hold), { fence, reply, untilMs: turn.nowMs + RELEASED_MS })
   if (reply.holdsLeft > 0) endHold(turn, grant, hold)
   else endGrant(turn, grant, outcome)
   return reply

@@ -121,7 +121,22 @@ export interface EndedHold {
   readonly untilMs: number
 }
 
-/** Everything that is known of one resource. The maps by operation are small; the others are ordered by `untilMs`. */
+/**
+ * What is remembered for a while under the name of an ask (`askName`). There may be very many, so a store may keep them
+ * as rows of its own.
+ */
+export interface Remembered<Value extends { readonly untilMs: number }> {
+  readonly size: number
+  get(name: string): Value | undefined
+  /** Values are set in the order of their `untilMs`. */
+  set(name: string, value: Value): void
+  delete(name: string): void
+  /** Forgets all that are due. */
+  forget(nowMs: number): void
+  nextDeadlineMs(): number | undefined
+}
+
+/** Everything that is known of one resource. The maps by operation are small. */
 export interface Resource {
   readonly namespace: string
   readonly id: string
@@ -135,14 +150,17 @@ export interface Resource {
   readonly kept: Map<string, KeptSuccess>
   readonly recent: Map<string, RecentOutcome>
   readonly references: Set<string>
-  readonly answers: Map<string, KeptAnswer>
-  readonly released: Map<string, EndedHold>
+  readonly answers: Remembered<KeptAnswer>
+  readonly released: Remembered<EndedHold>
 }
 
 /** The hold id of askers that have none of their own. Only this one may be used again after its grant has ended. */
 export const SHARED_HOLD = '-'
 
-export function newResource(namespace: string, id: string, waiters: Waiters): Resource {
+/** The parts of a resource that may be large. A store brings its own, or those of `resourceInMemory`. */
+export type Keeping = Pick<Resource, 'waiters' | 'answers' | 'released'>
+
+export function newResource(namespace: string, id: string, { waiters, answers, released }: Keeping): Resource {
   return {
     namespace,
     id,
@@ -154,8 +172,8 @@ export function newResource(namespace: string, id: string, waiters: Waiters): Re
     kept: new Map(),
     recent: new Map(),
     references: new Set(),
-    answers: new Map(),
-    released: new Map(),
+    answers,
+    released,
   }
 }
 

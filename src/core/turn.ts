@@ -21,9 +21,3 @@ export const ANSWER_MS = 10_000
 
 /** How long a released hold is remembered. */
 export const RELEASED_MS = 60_000
-
-/** Sets an entry of a map that is ordered by age. */
-export function setLast<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
-  map.delete(key)
-  map.set(key, value)
-}

@@ -1,4 +1,4 @@
-import { Deadlines, isIdle, newResource, nextDeadlineMs, type Resource, WaitersInMemory } from '../core/index.ts'
+import { Deadlines, isIdle, nextDeadlineMs, type Resource, resourceInMemory } from '../core/index.ts'
 import { ColdRecords } from './cold-records.ts'
 import { dueIndexes, Slot, TextPages } from './slot.ts'
 import type { Address } from './store.ts'
@@ -59,7 +59,7 @@ export class Shards {
     let slot = slots.get(name) ?? this.#fromCold(this.cold.find(name, hash))
     if (!slot) {
       slot = new Slot(name, this.generation)
-      slot.live = newResource(address.namespace, address.resource, new WaitersInMemory())
+      slot.live = resourceInMemory(address.namespace, address.resource)
       slots.set(name, slot)
     }
     return slot

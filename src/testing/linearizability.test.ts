@@ -2,12 +2,11 @@ import { expect, test } from 'vitest'
 import {
   type Acquire,
   type Command,
-  newResource,
   defaultNamespacePolicy as policy,
   type Release,
+  resourceInMemory,
   SHARED_HOLD,
   step,
-  WaitersInMemory,
 } from '../core/index.ts'
 import { linearize, type Operation } from './linearizability.ts'
 import { seededRandom } from './random.ts'
@@ -127,7 +126,7 @@ test('what was never answered may have happened, or not', () => {
 /** What the real core answers to eight callers at once, each operation taking effect somewhere while it is under way. */
 function overlapping(seed: number): Operation[] {
   const random = seededRandom(seed)
-  const resource = newResource('default', 'r', new WaitersInMemory())
+  const resource = resourceInMemory('default', 'r')
   const operations: Operation[] = []
   const freeAt = Array.from({ length: 8 }, () => 0)
   for (let at = 10; at < 1_000; at += 10) {

@@ -109,13 +109,13 @@ export const bugs: readonly Bug[] = [
   {
     name: 'a delayed duplicate of an ended ask is granted',
     file: 'core/acquire.js',
-    find: 'return hold !== SHARED_HOLD && resource.released.has',
-    replace: 'return false && resource.released.has',
+    find: 'return hold !== SHARED_HOLD && resource.released.get',
+    replace: 'return false && resource.released.get',
   },
   {
     name: 'what a waiter was told is not kept for it',
     file: 'core/go-on.js',
-    find: 'setLast(resource.answers, askName(operation, owner, hold), kept);',
+    find: 'resource.answers.set(askName(operation, owner, hold), kept);',
     replace: 'void kept;',
   },
   {

@@ -4,12 +4,13 @@ import {
   type KeptAnswer,
   type KeptSuccess,
   type Lease,
-  newResource,
   type Pause,
   type RecentOutcome,
+  type Remembered,
+  type RememberedInMemory,
   type Resource,
+  resourceInMemory,
   type Waiter,
-  WaitersInMemory,
 } from '../../core/index.ts'
 import type { Holdings } from '../shards.ts'
 import type { Address } from '../store.ts'
@@ -42,15 +43,15 @@ export function resourceToText(resource: Resource): string {
     ...(kept.size > 0 && { kept: [...kept] }),
     ...(recent.size > 0 && { recent: [...recent] }),
     ...(references.size > 0 && { references: [...references] }),
-    ...(answers.size > 0 && { answers: [...answers] }),
-    ...(released.size > 0 && { released: [...released] }),
+    ...(answers.size > 0 && { answers: entriesOf(answers) }),
+    ...(released.size > 0 && { released: entriesOf(released) }),
   }
   return JSON.stringify(written)
 }
 
 export function resourceFromText(text: string, { namespace, resource: id }: Address): Resource {
   const written: Written = JSON.parse(text)
-  const resource = newResource(namespace, id, new WaitersInMemory())
+  const resource = resourceInMemory(namespace, id)
   resource.fence = written.fence
   resource.ticket = written.ticket ?? 0
   for (const grant of written.grants ?? []) {
@@ -80,6 +81,11 @@ export function holdingsInText(text: string): Holdings {
   return { grants: grants.length, waiters: waiters.length, places }
 }
 
-function fill<Value>(map: Map<string, Value>, entries: readonly [string, Value][] = []): void {
+/** Stores of this process keep them in memory. */
+function entriesOf<Value extends { readonly untilMs: number }>(remembered: Remembered<Value>): [string, Value][] {
+  return [...(remembered as RememberedInMemory<Value>).entries()]
+}
+
+function fill<Value>(map: { set(key: string, value: Value): void }, entries: readonly [string, Value][] = []): void {
   for (const [key, value] of entries) map.set(key, value)
 }
