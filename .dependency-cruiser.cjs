@@ -18,6 +18,7 @@ module.exports = {
     only('protocol', 'core/'),
     only('stores/memory', 'core/', 'stores/[^/]+\\.ts$'),
     only('stores/file', 'core/', 'stores/[^/]+\\.ts$'),
+    only('stores/mysql', 'core/', 'stores/[^/]+\\.ts$'),
     only('service', 'core/', 'protocol/', 'stores/store\\.ts$'),
     only('server', 'service/', 'protocol/', 'core/'),
     {
@@ -38,6 +39,7 @@ module.exports = {
       'core/',
       'stores/memory/',
       'stores/file/',
+      'stores/mysql/',
       'stores/store\\.ts$',
       'service/',
       'client/',

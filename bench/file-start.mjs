@@ -48,7 +48,7 @@ async function start(directory) {
   const store = await openFileStore({ directory, clock })
   const readyMs = performance.now() - begin
   const peak = process.memoryUsage().rss
-  const { resources, grants, sessions } = store.counts()
+  const { resources, grants, sessions } = await store.counts()
   globalThis.gc()
   await new Promise((resolve) => setTimeout(resolve, 200))
   const rss = process.memoryUsage().rss

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { EXIT, Exit, type RunningServer, runCli, type ServeConfig, type StoreCare, UsageError } from './cli/index.ts'
@@ -10,12 +11,23 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 /** Requests under way get this long at a stop; then their connections are cut. */
 const DRAIN_MS = 2_000
 
-async function serve({ host, port, store: url, tokens, policy, tls }: ServeConfig): Promise<RunningServer> {
+async function serve({
+  host,
+  port,
+  store: url,
+  tokens,
+  policy,
+  isPolicyChosen,
+  tls,
+}: ServeConfig): Promise<RunningServer> {
   // Only a server needs them, and to load them takes longer than most other commands do.
   const { buildApp, jsonLines, listen } = await import('./server/index.ts')
   const { Service, systemClock } = await import('./service/index.ts')
   const clock = systemClock()
-  const service = new Service({ store: await openRecordedStore(url, { clock, policy }) })
+  const store = await openRecordedStore(url, { clock, policy, isPolicyChosen })
+  // A client may come to any server with any of its requests, and listens at one.
+  await store.hearAll()
+  const service = new Service({ store, instance: randomBytes(4).toString('hex') })
   const app = buildApp({
     service,
     version,
@@ -41,6 +53,7 @@ async function serve({ host, port, store: url, tokens, policy, tls }: ServeConfi
 interface StoreOptions {
   readonly clock: Clock
   readonly policy: Policy
+  readonly isPolicyChosen: boolean
   readonly onStep?: ServerHistory['onStep']
 }
 
@@ -56,6 +69,7 @@ async function openRecordedStore(url: string, options: StoreOptions): Promise<St
 /** A store that cannot say what it does, step by step, has to refuse `onStep` with a sentence. */
 async function openStore(url: string, options: StoreOptions): Promise<Store> {
   if (isFile(url)) return openFile(url, options)
+  if (isMysql(url)) return openMysql(url, options)
   if (!isMemory(url)) throw unknownStore(url)
   const { openMemoryStore } = await import('./stores/memory/index.ts')
   return openMemoryStore(options)
@@ -66,6 +80,28 @@ async function openFile(url: string, options: StoreOptions): Promise<Store> {
   // A hook of the tests (see CONTRIBUTING.md): without it, what was acknowledged may be lost.
   const disk = nodeDisk({ sync: process.env.BATON_TEST_NO_SYNC === undefined })
   return inDirectory(url, (directory) => openFileStore({ ...options, directory, disk }))
+}
+
+async function openMysql(url: string, { policy, isPolicyChosen, onStep }: StoreOptions): Promise<Store> {
+  return inDatabase(({ openMysqlStore }) =>
+    openMysqlStore({ url, ...(isPolicyChosen && { policy }), recordHistory: onStep !== undefined }),
+  )
+}
+
+/** What is wrong with a database is the operator's to mend: a sentence, not a stack. */
+async function inDatabase<Result>(
+  use: (mysql: typeof import('./stores/mysql/index.ts')) => Promise<Result>,
+): Promise<Result> {
+  const mysql = await import('./stores/mysql/index.ts').catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'ERR_MODULE_NOT_FOUND') throw cause
+    throw new UsageError('a store in MySQL or MariaDB needs the package mysql2: `npm install mysql2`', { cause })
+  })
+  try {
+    return await use(mysql)
+  } catch (error) {
+    if (error instanceof TypeError) throw new UsageError(error.message, { cause: error })
+    throw new Exit(EXIT.unreachable, (error as Error).message)
+  }
 }
 
 /** What is wrong with a directory is the operator's to mend: a sentence, not a stack. */
@@ -82,6 +118,7 @@ async function inDirectory<Result>(url: string, use: (directory: string) => Prom
 
 const storeCare: StoreCare = {
   async check(url) {
+    if (isMysql(url)) return inDatabase(async (mysql) => (await mysql.checkMysqlStore(url)).join('\n'))
     if (!isFile(url)) return careOf(url)
     const { checkFileStore } = await import('./stores/file/index.ts')
     const { isSound, findings } = await inDirectory(url, (directory) => checkFileStore(directory))
@@ -89,12 +126,26 @@ const storeCare: StoreCare = {
     return findings.join('\n')
   },
   async repair(url) {
+    if (isMysql(url)) return 'a database looks after its own files: there is nothing to repair here'
     if (!isFile(url)) return careOf(url)
     const { repairFileStore } = await import('./stores/file/index.ts')
     return (await inDirectory(url, (directory) => repairFileStore(directory))).findings.join('\n')
   },
-  migrate: async (url) =>
-    isFile(url) ? 'a file store has had one format so far: there is nothing to do' : careOf(url),
+  async migrate(url, { print }) {
+    if (isMysql(url)) return inDatabase((mysql) => migrateMysql(mysql, url, print))
+    return isFile(url) ? 'a file store has had one format so far: there is nothing to do' : careOf(url)
+  },
+}
+
+async function migrateMysql(
+  { migrate, migrationsText }: typeof import('./stores/mysql/index.ts'),
+  url: string,
+  print: boolean,
+): Promise<string> {
+  if (print) return migrationsText()
+  const { applied, version } = await migrate(url)
+  const done = applied.length === 0 ? 'nothing to do' : `applied ${applied.join(', ')}`
+  return `${done}; the tables are of version ${version}`
 }
 
 function careOf(url: string): string {
@@ -106,13 +157,17 @@ function isFile(url: string): boolean {
   return url.startsWith('file:')
 }
 
+function isMysql(url: string): boolean {
+  return url.startsWith('mysql:')
+}
+
 function isMemory(url: string): boolean {
   return url === 'memory:'
 }
 
 function unknownStore(url: string): UsageError {
   // A store's URL may hold a password: only its scheme is ever shown.
-  return new UsageError(`there is no store '${url.split(':')[0]}:…'; use file:DIR or memory:`)
+  return new UsageError(`there is no store '${url.split(':')[0]}:…'; use file:DIR, mysql://… or memory:`)
 }
 
 // A reader that has seen enough (`baton events | head`) is no error.

@@ -22,7 +22,8 @@ export interface Wiring {
 export interface StoreCare {
   check(url: string): Promise<string>
   repair(url: string): Promise<string>
-  migrate(url: string): Promise<string>
+  /** `print`: only says what it would do. */
+  migrate(url: string, options: { readonly print: boolean }): Promise<string>
 }
 
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number }

@@ -28,8 +28,12 @@ async function openStore(url: string, clock: Clock): Promise<Store> {
       const { directoryOf, openFileStore } = await import('../stores/file/index.ts')
       return openFileStore({ directory: directoryOf(url), clock })
     }
+    case 'mysql': {
+      const { openMysqlStore } = await import('../stores/mysql/index.ts')
+      return openMysqlStore({ url })
+    }
     default:
-      throw new TypeError(`no store is known as '${scheme}:'; known are file:DIR and memory:`)
+      throw new TypeError(`no store is known as '${scheme}:'; known are file:DIR, mysql://… and memory:`)
   }
 }
 

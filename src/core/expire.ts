@@ -27,6 +27,16 @@ export function expire(turn: Turn): void {
 
 /** When the next deadline of a resource is due. */
 export function nextDeadlineMs(resource: Resource): number | undefined {
+  let nextMs = nextActMs(resource) ?? Infinity
+  for (const { untilMs } of resource.kept.values()) nextMs = Math.min(nextMs, untilMs)
+  for (const { untilMs } of resource.recent.values()) nextMs = Math.min(nextMs, untilMs)
+  for (const remembered of [resource.answers, resource.released])
+    nextMs = Math.min(nextMs, remembered.nextDeadlineMs() ?? Infinity)
+  return nextMs === Infinity ? undefined : nextMs
+}
+
+/** When the next deadline is due that does something to those who hold or wait; the others only forget. */
+export function nextActMs(resource: Resource): number | undefined {
   let nextMs = resource.waiters.nextDeadlineMs() ?? Infinity
   const at = (ms: number | undefined) => {
     if (ms !== undefined && ms < nextMs) nextMs = ms
@@ -37,10 +47,6 @@ export function nextDeadlineMs(resource: Resource): number | undefined {
     for (const lease of grant.holds.values()) at(lease.expiresAtMs)
   }
   for (const pause of resource.pauses.values()) at(pause.untilMs)
-  for (const kept of resource.kept.values()) at(kept.untilMs)
-  for (const recent of resource.recent.values()) at(recent.untilMs)
-  at(resource.answers.nextDeadlineMs())
-  at(resource.released.nextDeadlineMs())
   return nextMs === Infinity ? undefined : nextMs
 }
 

@@ -1,7 +1,7 @@
 export type * from './command.ts'
 export { Deadlines, type Indexes } from './deadlines.ts'
 export type { Asker, Event } from './event.ts'
-export { nextDeadlineMs } from './expire.ts'
+export { nextActMs, nextDeadlineMs } from './expire.ts'
 export { RememberedInMemory, resourceInMemory } from './in-memory.ts'
 export {
   builtInOperations,
@@ -16,6 +16,7 @@ export {
 } from './policy.ts'
 export type * from './reply.ts'
 export {
+  askName,
   type EndedHold,
   type Grant,
   isIdle,

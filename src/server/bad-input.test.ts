@@ -33,7 +33,7 @@ test('bad input is a 400 that names the field and what to change, and changes no
   expect(await said({ ...good, type: 'release' })).toMatch(/^type: /)
   expect(await said('{"operation":"pull","resource":"x","node":"a","__proto__":{"x":1}}')).toContain('__proto__')
   expect(await said('{"operation":"pull","resource":"x","node":"a","constructor":{"prototype":{}}}')).toContain('JSON')
-  expect(service.counts()).toEqual({ resources: 0, grants: 0, waiters: 0, sessions: 0 })
+  expect(await service.counts()).toEqual({ resources: 0, grants: 0, waiters: 0, sessions: 0 })
 })
 
 test('an outcome that is none of the three is named', async () => {

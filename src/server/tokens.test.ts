@@ -64,7 +64,7 @@ test('a batch with one request that is not allowed does nothing', async () => {
     status: 403,
     body: { code: 'forbidden', message: expect.stringMatching(/^requests\.1/) },
   })
-  expect(service.counts().grants).toBe(0)
+  expect((await service.counts()).grants).toBe(0)
 })
 
 test('an observe token only reads', async () => {

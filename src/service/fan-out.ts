@@ -22,16 +22,21 @@ export type Sink = (event: WireEvent, id: string) => void
 
 /** Who listens to what. An event looks up those whom it concerns, however many others there are. */
 export class FanOut {
-  readonly #sinks = new Map<string, Set<Sink>>()
+  readonly #sinks = new Map<string, Map<Sink, Scope>>()
 
   add(scope: Scope, sink: Sink): () => void {
     const name = nameOf(scope)
-    const sinks = this.#sinks.get(name) ?? new Set()
-    this.#sinks.set(name, sinks.add(sink))
+    const sinks = this.#sinks.get(name) ?? new Map()
+    this.#sinks.set(name, sinks.set(sink, scope))
     return () => {
       sinks.delete(sink)
       if (sinks.size === 0 && this.#sinks.get(name) === sinks) this.#sinks.delete(name)
     }
+  }
+
+  /** Everybody who listens at this moment. */
+  all(): [Scope, Sink][] {
+    return [...this.#sinks.values()].flatMap((sinks) => [...sinks].map(([sink, scope]): [Scope, Sink] => [scope, sink]))
   }
 
   send(event: StoreEvent, id: string): void {
@@ -46,7 +51,7 @@ export class FanOut {
   }
 
   #emit(scope: Scope, event: WireEvent, id: string): void {
-    for (const sink of this.#sinks.get(nameOf(scope)) ?? []) sink(event, id)
+    for (const sink of this.#sinks.get(nameOf(scope))?.keys() ?? []) sink(event, id)
   }
 }
 

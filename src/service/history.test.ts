@@ -13,7 +13,7 @@ const event = (seq: number): StoreEvent => ({
 const nodes = (missed: ReturnType<History['since']>) => missed?.map(([wire]) => ('node' in wire ? wire.node : ''))
 
 test('who comes back is told exactly the rest', () => {
-  const history = new History(10, 0)
+  const history = new History(10, '0')
   const ids = [1, 2, 3].map((seq) => history.add(event(seq)))
   expect(nodes(history.since(ids[0]!, { of: 'all' }))).toEqual(['n2', 'n3'])
   expect(history.since(ids[2]!, { of: 'all' })).toEqual([])
@@ -21,7 +21,7 @@ test('who comes back is told exactly the rest', () => {
 })
 
 test('who has been away for too long, or comes from another process, is told that it has missed something', () => {
-  const history = new History(10, 0)
+  const history = new History(10, '0')
   const first = history.lastId
   const ids = Array.from({ length: 100 }, (_, seq) => history.add(event(seq)))
   expect(history.since(first, { of: 'all' })).toBeUndefined()
@@ -31,7 +31,7 @@ test('who has been away for too long, or comes from another process, is told tha
 })
 
 test('events that name thousands do not fill the memory', () => {
-  const history = new History(100, 0)
+  const history = new History(100, '0')
   const askers = Array.from({ length: 4_000 }, (_, index) => ({
     owner: `o${index}`,
     node: 'n',

@@ -11,10 +11,10 @@ export class History {
   #first = 1
   #weight = 0
 
-  /** `limit`: of events, and a hundred times that of the askers that they name. */
-  constructor(limit: number, startedAtMs: number) {
+  /** `limit`: of events, and a hundred times that of the askers that they name. `epoch`: of no other process. */
+  constructor(limit: number, epoch: string) {
     this.#limit = limit
-    this.#epoch = Math.floor(startedAtMs).toString(36)
+    this.#epoch = epoch
   }
 
   get lastId(): string {
@@ -38,6 +38,13 @@ export class History {
       const eventId = this.#idOf(number + 1 + index)
       return heard(scope, event).map((wire): [WireEvent, string] => [wire, eventId])
     })
+  }
+
+  /** After a gap, no id from before it is known any more. */
+  forgetAll(): void {
+    this.#first = this.#last + 2
+    this.#events.length = 0
+    this.#weight = 0
   }
 
   get #last(): number {

@@ -16,7 +16,7 @@ import {
   type RequestType,
   type WireEvent,
 } from '../protocol/index.ts'
-import type { Address, Counts, Place, SessionReply, Store } from '../stores/store.ts'
+import type { Address, Counts, Place, SessionReply, Store, StoreEvent } from '../stores/store.ts'
 import { FanOut, type Scope, type Sink } from './fan-out.ts'
 import { History } from './history.ts'
 import { PlaceKeeper } from './place-keeper.ts'
@@ -30,6 +30,8 @@ export interface ServiceOptions {
   readonly waiterLimit?: number
   /** How many events are remembered for listeners that come back. */
   readonly historyLimit?: number
+  /** Tells the event ids of this service from those of others on the same store. */
+  readonly instance?: string
 }
 
 /** How long a place in line of a request without a session lives after its last sign of life. */
@@ -45,17 +47,19 @@ export class Service {
   readonly #waiterLimit: number
   readonly #unsubscribe: () => void
 
-  constructor({ store, timers = systemTimers, waiterLimit = 1_000_000, historyLimit = 4_096 }: ServiceOptions) {
+  constructor(options: ServiceOptions) {
+    const { store, timers = systemTimers, waiterLimit = 1_000_000, historyLimit = 4_096, instance = '' } = options
     this.#store = store
     this.#waiterLimit = waiterLimit
-    this.#history = new History(historyLimit, store.nowMs())
+    this.#history = new History(historyLimit, `${Math.floor(store.nowMs()).toString(36)}${instance}`)
     this.#sweeper = new Sweeper(store, timers)
     this.#places = new PlaceKeeper(store, timers)
-    this.#unsubscribe = store.subscribe((event) => {
+    const hear = (event: StoreEvent) => {
       this.#fanOut.send(event, this.#history.add(event))
       // It may be another process's: then its deadlines are news here.
       this.#sweeper.arm()
-    })
+    }
+    this.#unsubscribe = store.subscribe(hear, () => void this.#tellAnew())
   }
 
   /** Answers one request that has been checked. Throws only what the store throws. */
@@ -85,6 +89,8 @@ export class Service {
    * has missed; nothing falls in between.
    */
   async listen(scope: Scope, sink: Sink, lastId?: string): Promise<() => void> {
+    // What concerns a session comes to where it was opened or renewed; for all else one has to ask.
+    if (scope.of !== 'session') await this.#store.hearAll()
     const missed = lastId === undefined ? undefined : this.#history.since(lastId, scope)
     let early: [WireEvent, string][] | undefined = []
     const remove = this.#fanOut.add(scope, (event, id) => (early ? early.push([event, id]) : sink(event, id)))
@@ -110,7 +116,7 @@ export class Service {
     return stop
   }
 
-  counts(): Counts {
+  counts(): Promise<Counts> {
     return this.#store.counts()
   }
 
@@ -180,7 +186,7 @@ export class Service {
 
   async #acquire(request: Acquire & Address): Promise<ReplyOf<'acquire'>> {
     const placeTtlMs = Math.max(request.ttlMs, PLACE_TTL_MS)
-    if (this.#store.counts().waiters < this.#waiterLimit) return this.#step({ placeTtlMs, ...request })
+    if (this.#store.waiting() < this.#waiterLimit) return this.#step({ placeTtlMs, ...request })
     const reply = await this.#step({ ...request, queueing: false })
     return reply.status === 'refused' && reply.code === 'busy' ? errorBody('queue-full') : reply
   }
@@ -202,6 +208,22 @@ export class Service {
       after = page.next
     } while (after !== undefined)
     return { status: 'dropped', resources }
+  }
+
+  /** Events may have been missed: everybody is told where things stand. */
+  async #tellAnew(): Promise<void> {
+    this.#history.forgetAll()
+    this.#sweeper.arm()
+    for (const [scope, sink] of this.#fanOut.all()) {
+      const id = this.#history.lastId
+      try {
+        const state = await this.#state(scope)
+        sink({ type: 'reset' }, id)
+        sink(state, id)
+      } catch {
+        // The store is away once more: there will be another gap.
+      }
+    }
   }
 
   async #state(scope: Scope): Promise<WireEvent> {

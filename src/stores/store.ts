@@ -107,17 +107,24 @@ export interface Store {
   nextDeadlineMs(): number | undefined
 
   /**
-   * Every event of every process on this store from now on, in `seq` order; those of one resource in the order in
-   * which they happened. Returns how to stop.
+   * The events from now on, in `seq` order; those of one resource in the order in which they happened: all that this
+   * process causes, all that concern sessions opened or renewed by it, and after `hearAll` those of every process.
+   * `onGap` is called where some may have been missed: then the present state has to be read again. Returns how to stop.
    */
-  subscribe(listener: (event: StoreEvent) => void): () => void
+  subscribe(listener: (event: StoreEvent) => void, onGap?: () => void): () => void
+
+  /** From when it resolves, listeners hear the events of every process on this store. */
+  hearAll(): Promise<void>
 
   policy(): Promise<VersionedPolicy>
 
   /** Replaces the policy if it still has this version; otherwise nothing changes and the present one is returned. */
   applyPolicy(policy: Policy, expectedVersion: number): Promise<VersionedPolicy & { readonly applied: boolean }>
 
-  counts(): Counts
+  counts(): Promise<Counts>
+
+  /** How many wait in all, as far as is known here. Cheap: asked before every ask. */
+  waiting(): number
 
   close(): Promise<void>
 }

@@ -95,8 +95,16 @@ export class FaultyStore implements Store {
     return this.#reach(() => this.#store.applyPolicy(policy, expectedVersion))
   }
 
-  counts(): Counts {
+  hearAll(): Promise<void> {
+    return this.#reach(() => this.#store.hearAll())
+  }
+
+  counts(): Promise<Counts> {
     return this.#store.counts()
+  }
+
+  waiting(): number {
+    return this.#store.waiting()
   }
 
   /** Closes this process's way to the store, not the store. */

@@ -38,10 +38,12 @@ export function recordSessions(store: Store, record: (entry: SessionRecord) => v
     places: (session) => store.places(session),
     sweep: (limit) => store.sweep(limit),
     nextDeadlineMs: () => store.nextDeadlineMs(),
-    subscribe: (listener) => store.subscribe(listener),
+    subscribe: (listener, onGap) => store.subscribe(listener, onGap),
+    hearAll: () => store.hearAll(),
     policy: () => store.policy(),
     applyPolicy: (policy, expectedVersion) => store.applyPolicy(policy, expectedVersion),
     counts: () => store.counts(),
+    waiting: () => store.waiting(),
     close: () => store.close(),
   }
 }

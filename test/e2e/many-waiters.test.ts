@@ -21,7 +21,7 @@ test(`${COUNT} waiters on one key are told at once, cost nothing afterwards, and
 
   await queueUp(service, COUNT)
   expect(await clients.do(`wait ${COUNT}`)).toEqual({ waiting: COUNT })
-  expect([app.streams.size, service.counts().waiters]).toEqual([COUNT, COUNT])
+  expect([app.streams.size, (await service.counts()).waiters]).toEqual([COUNT, COUNT])
   const during = await memory()
 
   const calm = await bestOf(3, () => clients.do('handOvers 200'))

@@ -104,7 +104,7 @@ async function play(seed: number): Promise<string[]> {
   // What was given up in the background is gone too, and the sessions have lapsed.
   await clock.advance(40_000)
   await settled()
-  const { grants, waiters } = service.counts()
+  const { grants, waiters } = await service.counts()
   expect({ grants, waiters }, `seed ${seed}: ghosts`).toEqual({ grants: 0, waiters: 0 })
   return seen.log
 }

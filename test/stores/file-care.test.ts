@@ -56,7 +56,7 @@ test('damage in the middle of a log is refused with its place, and repaired with
   expect(repaired.findings).toContain('log-0 was put aside as log-0.damaged')
   expect((await checkFileStore(DIRECTORY, disk)).isSound).toBe(true)
   const store = await openOn(disk)
-  expect(store.counts().grants).toBe(5)
+  expect((await store.counts()).grants).toBe(5)
   // A fence of a grant that is lost is never given again, though nobody knows it any more.
   const reply = await ask(store, 'r9')
   expect(reply.status === 'granted' && reply.fence).toBeGreaterThan(100)

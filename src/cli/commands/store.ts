@@ -4,6 +4,7 @@ import { EXIT, UsageError } from '../exit.ts'
 
 interface StoreFlags {
   readonly store?: string
+  readonly print?: boolean
 }
 
 export const addStore: AddCommand = (program, context, done) => {
@@ -12,20 +13,30 @@ export const addStore: AddCommand = (program, context, done) => {
   const addTool = (name: keyof StoreCare, description: string) =>
     store
       .command(name)
-      .argument('[directory]', 'of a file store: the same as --store file:DIRECTORY')
+      .argument('[store]', 'its URL, or the directory of a file store')
       .description(description)
       .option('--store <url>', `which one (BATON_STORE; default: ${DEFAULT_STORE})`)
       .addHelpText('after', `\nExample:\n  $ baton store ${name} ./baton-data`)
-      .action(async (directory: string | undefined, flags: StoreFlags) => {
-        if (directory !== undefined && flags.store !== undefined) {
-          throw new UsageError(`both ${directory} and --store are named; name one of them`)
+      .action(async (named: string | undefined, flags: StoreFlags) => {
+        if (named !== undefined && flags.store !== undefined) {
+          throw new UsageError('a store is named twice, by itself and by --store; name it once')
         }
-        const named = directory === undefined ? flags.store : `file:${directory}`
-        context.stdout.write(`${await context.storeCare[name](named ?? (context.env.BATON_STORE || DEFAULT_STORE))}\n`)
+        const url = named === undefined ? flags.store : urlOf(named)
+        const care = context.storeCare[name]
+        const said = await care(url ?? (context.env.BATON_STORE || DEFAULT_STORE), { print: flags.print ?? false })
+        context.stdout.write(`${said}\n`)
         done(EXIT.ok)
       })
 
   addTool('check', 'say whether a store is in order')
   addTool('repair', 'go on without what is damaged: keeps what is good, puts the rest aside, says what is lost')
-  addTool('migrate', 'bring a store to the format of this version')
+  addTool('migrate', 'bring a store to the format of this version').option(
+    '--print',
+    'only print the statements, for whoever may change the database',
+  )
+}
+
+/** What has no scheme is the directory of a file store. */
+function urlOf(named: string): string {
+  return /^[a-z][a-z0-9+.-]+:/.test(named) ? named : `file:${named}`
 }

@@ -20,6 +20,8 @@ export interface ServeConfig {
   readonly store: string
   readonly tokens: readonly Token[]
   readonly policy: Policy
+  /** Whether anything was said of the policy; a store that has one already is then held to it. */
+  readonly isPolicyChosen: boolean
   /** PEM text, not paths. With `ca`, clients need a certificate of it. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string }
 }
@@ -49,6 +51,7 @@ export function serveConfig({ flags, env, warn }: ServeSources): ServeConfig {
     store: settings.store ?? file.store ?? DEFAULT_STORE,
     tokens,
     policy: policyOf(settings, file),
+    isPolicyChosen: [settings.queueing, settings.exclusion, file.policy].some((choice) => choice !== undefined),
     tls: tlsOf(settings, file),
   }
 }

@@ -14,7 +14,7 @@ test('the first to ask acquires, the next is queued, and asking again changes ne
     expect(reply).toMatchObject(queued)
     expect(reply.body).not.toHaveProperty('error')
   }
-  expect(service.counts()).toMatchObject({ grants: 1, waiters: 1 })
+  expect(await service.counts()).toMatchObject({ grants: 1, waiters: 1 })
 })
 
 test('unknown fields are ignored, and no Content-Type is needed', async () => {

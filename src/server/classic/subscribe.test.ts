@@ -222,7 +222,7 @@ test.each([
   await world.clock.advance(1_500)
   await clients[0]!.unlock()
   expect(await inTime(world, waiting)).toEqual(Array(9).fill('done'))
-  expect(world.service.counts()).toMatchObject({ grants: 0, waiters: 0 })
+  expect(await world.service.counts()).toMatchObject({ grants: 0, waiters: 0 })
 })
 
 test.each([

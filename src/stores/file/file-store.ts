@@ -179,8 +179,14 @@ class FileStore implements Store {
     return this.#commit((running) => running.applyPolicy(policy, expectedVersion))
   }
 
-  counts(): Counts {
+  async hearAll(): Promise<void> {}
+
+  async counts(): Promise<Counts> {
     return this.#running?.resident.counts() ?? { resources: 0, grants: 0, waiters: 0, sessions: 0 }
+  }
+
+  waiting(): number {
+    return this.#running?.resident.counts().waiters ?? 0
   }
 
   async close(): Promise<void> {

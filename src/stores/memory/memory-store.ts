@@ -115,8 +115,14 @@ class MemoryStore implements Store {
     return { ...this.#resident.policy, applied }
   }
 
-  counts(): Counts {
+  async hearAll(): Promise<void> {}
+
+  async counts(): Promise<Counts> {
     return this.#resident.counts()
+  }
+
+  waiting(): number {
+    return this.#resident.counts().waiters
   }
 
   async close(): Promise<void> {

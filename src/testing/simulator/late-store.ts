@@ -34,7 +34,9 @@ export function lateStore(
     },
     policy: async () => (await opening).policy(),
     applyPolicy: async (policy, expectedVersion) => (await opening).applyPolicy(policy, expectedVersion),
-    counts: () => opened?.counts() ?? { resources: 0, grants: 0, waiters: 0, sessions: 0 },
+    hearAll: async () => (await opening).hearAll(),
+    counts: async () => (await opening).counts(),
+    waiting: () => opened?.waiting() ?? 0,
     close: async () => onClose(),
   }
 }

@@ -1,0 +1,70 @@
+import { StoreUnavailable, UnknownOutcome } from '../store.ts'
+
+interface SqlError extends Error {
+  readonly errno?: number
+  readonly code?: string
+  readonly fatal?: boolean
+}
+
+const DUPLICATE = 1062
+const DEADLOCK = 1213
+const LOCK_WAIT = 1205
+const ROW_CHANGED = 1020
+const INTERRUPTED = 1317
+const NO_SUCH_TABLE = 1146
+const DENIED = new Set([1044, 1045, 1142, 1227, 1698])
+const READ_ONLY = new Set([1290, 1792, 1836])
+/** The server goes, or has cut this connection: another one may do. */
+const LOST = new Set([1040, 1053, 1077, 1078, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1226, 1927, 4031])
+
+/** The engine gave way to somebody else: nothing was changed, and the same once more may well succeed. */
+export function isConflict(error: unknown): boolean {
+  return [DEADLOCK, LOCK_WAIT, ROW_CHANGED].includes(errnoOf(error))
+}
+
+export function isInterruption(error: unknown): boolean {
+  return errnoOf(error) === INTERRUPTED
+}
+
+export function isDuplicate(error: unknown): boolean {
+  return errnoOf(error) === DUPLICATE
+}
+
+export function isMissingTable(error: unknown): boolean {
+  return errnoOf(error) === NO_SUCH_TABLE
+}
+
+/** Without an answer of the server's own: what was sent may have been done. */
+export function isLost(error: unknown): boolean {
+  const { fatal, errno = 0, code = '' } = error as SqlError
+  if (error instanceof Timeout || LOST.has(errno) || code.startsWith('PROTOCOL_')) return true
+  return fatal === true && !DENIED.has(errno)
+}
+
+/** What was sent did not come back in time. */
+export class Timeout extends Error {
+  override readonly name = 'Timeout'
+}
+
+export function unavailable(error: unknown): StoreUnavailable {
+  if (error instanceof StoreUnavailable) return error
+  return new StoreUnavailable(sentenceOf(error as SqlError), { cause: error })
+}
+
+export function unknownOutcome(error: unknown): UnknownOutcome {
+  return new UnknownOutcome('the database was lost in the middle of a commit', { cause: error })
+}
+
+function sentenceOf(error: SqlError): string {
+  const errno = error.errno ?? 0
+  if (DENIED.has(errno)) return `the database refuses this user: ${error.message}; grant it all on its one schema`
+  if (READ_ONLY.has(errno)) return 'the database is read-only: connect to the server that takes writes'
+  if (errno === 1049) return `${error.message}: create the database, or name another one in the URL`
+  if (errno === NO_SUCH_TABLE) return `${error.message}: run \`baton store migrate URL\``
+  if (isLost(error)) return `the database cannot be reached (${error.code ?? error.message})`
+  return `the database failed: ${error.message}`
+}
+
+function errnoOf(error: unknown): number {
+  return (error as SqlError | undefined)?.errno ?? 0
+}

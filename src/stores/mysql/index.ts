@@ -1,0 +1,5 @@
+export { checkMysqlStore } from './care.ts'
+export { type Migrated, migrate } from './migrate.ts'
+export { migrationsText } from './migrations.ts'
+export { type MysqlStoreOptions, openMysqlStore } from './mysql-store.ts'
+export { PolicyMismatch } from './stored-policy.ts'

@@ -1,0 +1,76 @@
+import type { Connection } from 'mysql2/promise'
+import { StoreUnavailable } from '../store.ts'
+import { Connections } from './connections.ts'
+import { isMissingTable, unavailable } from './failures.ts'
+import { MIGRATIONS_TABLE, migrations } from './migrations.ts'
+import { targetOf } from './mysql-url.ts'
+import { refuseOtherEngines, refuseUnfit } from './server.ts'
+
+const NEWEST = migrations.at(-1)!.number
+const LOCK_S = 30
+
+export interface Migrated {
+  /** The numbers of the steps that were applied just now. */
+  readonly applied: readonly number[]
+  readonly version: number
+}
+
+/** Brings the tables of a database up to date; where they are, nothing happens. */
+export async function migrate(url: string): Promise<Migrated> {
+  const connections = new Connections(targetOf(url))
+  try {
+    const connection = await connections.open()
+    try {
+      await refuseUnfit(connection)
+      return await bringUpToDate(connection)
+    } finally {
+      connection.destroy()
+    }
+  } catch (error) {
+    throw unavailable(error)
+  } finally {
+    await connections.close()
+  }
+}
+
+/** Of several processes that start at once, one does it and the others wait for it. */
+export async function bringUpToDate(connection: Connection): Promise<Migrated> {
+  let version = await versionOf(connection)
+  const applied: number[] = []
+  if (version < NEWEST) {
+    const name = `CONCAT('baton migrate ', MD5(DATABASE()))`
+    const [[{ got }]] = await ask(connection, `SELECT GET_LOCK(${name}, ${LOCK_S}) AS got`)
+    if (got !== 1) throw new StoreUnavailable(`another process has been migrating for ${LOCK_S} s: try again`)
+    version = await versionOf(connection)
+    await connection.query(MIGRATIONS_TABLE)
+    for (const { number, statements } of migrations.filter((each) => each.number > version)) {
+      for (const statement of statements) await connection.query(statement)
+      await connection.query('INSERT IGNORE INTO baton_migrations (number) VALUES (?)', [number])
+      applied.push(number)
+      version = number
+    }
+    await connection.query(`SELECT RELEASE_LOCK(${name})`)
+  }
+  if (version > NEWEST) {
+    throw new StoreUnavailable(
+      `the tables are of version ${version}, this Baton knows ${NEWEST}: upgrade it, older processes are refused`,
+    )
+  }
+  await refuseOtherEngines(connection)
+  return { applied, version }
+}
+
+async function versionOf(connection: Connection): Promise<number> {
+  try {
+    const [[row]] = await ask(connection, 'SELECT MAX(number) AS version FROM baton_migrations')
+    return row.version ?? 0
+  } catch (error) {
+    if (isMissingTable(error)) return 0
+    throw error
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: rows have the columns that were asked for.
+async function ask(connection: Connection, statement: string): Promise<any> {
+  return connection.query(statement)
+}

@@ -1,0 +1,124 @@
+/*
+ * The tables, as numbered steps. A step that was released is never changed; a new one is added. Every statement may run
+ * twice without harm, because a process can die between two of them. Ids are VARBINARY: compared byte by byte, whatever
+ * the collation of the database.
+ */
+export interface Migration {
+  readonly number: number
+  readonly statements: readonly string[]
+}
+
+const ID = 'VARBINARY(512) NOT NULL'
+const OPTIONS = 'ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4'
+
+function table(name: string, ...lines: string[]): string {
+  return `CREATE TABLE IF NOT EXISTS baton_${name} (\n  ${lines.join(',\n  ')}\n) ${OPTIONS}`
+}
+
+const SHARDS = Array.from({ length: 32 }, (_, shard) => `(${shard}, 0)`).join(', ')
+
+export const migrations: readonly Migration[] = [
+  {
+    number: 1,
+    statements: [
+      // One row: the policy that counts for everybody.
+      table('policy', 'id TINYINT NOT NULL PRIMARY KEY', 'version BIGINT NOT NULL', 'body LONGBLOB NOT NULL'),
+      // One row: the server that wrote last. Another one may have lost the last fences of this one.
+      table('server', 'id TINYINT NOT NULL PRIMARY KEY', 'identity VARBINARY(512) NOT NULL', 'generation INT NOT NULL'),
+      // What forgotten resources have left behind: no fence at or below it is ever granted again.
+      table('shards', 'shard SMALLINT NOT NULL PRIMARY KEY', 'fence_floor BIGINT NOT NULL'),
+      `INSERT IGNORE INTO baton_shards (shard, fence_floor) VALUES ${SHARDS}`,
+      // One row for each resource that is not idle; its lock is what makes a step of it atomic.
+      table(
+        'resources',
+        `namespace ${ID}`,
+        `resource ${ID}`,
+        'fence BIGINT NOT NULL DEFAULT 0',
+        'grants INT NOT NULL DEFAULT 0',
+        'waiters INT NOT NULL DEFAULT 0',
+        'due_at_ms BIGINT NULL',
+        'state LONGBLOB NULL',
+        'PRIMARY KEY (namespace, resource)',
+        'KEY due (due_at_ms)',
+      ),
+      table(
+        'waiters',
+        `namespace ${ID}`,
+        `resource ${ID}`,
+        `operation ${ID}`,
+        'ticket BIGINT NOT NULL',
+        `owner ${ID}`,
+        `node ${ID}`,
+        'revision VARBINARY(512) NULL',
+        'due_at_ms BIGINT NULL',
+        'body LONGBLOB NOT NULL',
+        'PRIMARY KEY (namespace, resource, operation, ticket)',
+        'KEY owners (namespace, resource, operation, owner)',
+        'KEY due (namespace, resource, due_at_ms)',
+      ),
+      // What asks were told in the end, and how holds ended, for those who ask again.
+      table(
+        'remembered',
+        `namespace ${ID}`,
+        `resource ${ID}`,
+        `operation ${ID}`,
+        `owner ${ID}`,
+        `hold ${ID}`,
+        "kind ENUM('answer', 'released') NOT NULL",
+        'until_ms BIGINT NOT NULL',
+        'body LONGBLOB NOT NULL',
+        'PRIMARY KEY (namespace, resource, operation, owner, hold, kind)',
+        'KEY until (until_ms)',
+      ),
+      table(
+        'sessions',
+        `session ${ID} PRIMARY KEY`,
+        `node ${ID}`,
+        'ttl_ms BIGINT NOT NULL',
+        'expires_at_ms BIGINT NOT NULL',
+        "ended ENUM('left', 'lost') NULL",
+        'process VARBINARY(64) NOT NULL',
+        'KEY expiry (expires_at_ms)',
+      ),
+      // What hangs off a session: a hold, a grant not yet claimed, or a place in line.
+      table(
+        'places',
+        `session ${ID}`,
+        `namespace ${ID}`,
+        `resource ${ID}`,
+        `operation ${ID}`,
+        `owner ${ID}`,
+        'PRIMARY KEY (session, namespace, resource, operation, owner)',
+      ),
+      // Processes that hear of every event; others hear of what concerns their sessions.
+      table('processes', 'process VARBINARY(64) NOT NULL PRIMARY KEY', 'expires_at_ms BIGINT NOT NULL'),
+      // Events on their way to other processes. Who has read its own deletes them.
+      table(
+        'mail',
+        'process VARBINARY(64) NOT NULL',
+        'id BIGINT NOT NULL AUTO_INCREMENT',
+        'at_ms BIGINT NOT NULL',
+        'body LONGBLOB NOT NULL',
+        'PRIMARY KEY (process, id)',
+        'KEY ids (id)',
+        'KEY age (at_ms)',
+      ),
+    ],
+  },
+]
+
+export const MIGRATIONS_TABLE = table(
+  'migrations',
+  'number INT NOT NULL PRIMARY KEY',
+  'applied_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP',
+)
+
+/** All of it for a person who runs it by hand. */
+export function migrationsText(): string {
+  const steps = migrations.flatMap(({ number, statements }) => [
+    `-- ${number}`,
+    ...statements.map((statement) => `${statement};`),
+    `INSERT IGNORE INTO baton_migrations (number) VALUES (${number});`,
+  ])
+  return [`${MIGRATIONS_TABLE};`, ...steps, ''].join('\n')
+}

@@ -1,0 +1,281 @@
+import {
+  askName,
+  type Command,
+  type Policy,
+  type ReplyTo,
+  type ResourceView,
+  type Standing,
+  standingOf,
+  viewOf,
+} from '../../core/index.ts'
+import { addressOf, nameOf } from '../shards.ts'
+import {
+  type Address,
+  type Clock,
+  type Counts,
+  type ListQuery,
+  type Page,
+  type Place,
+  type SessionRefusal,
+  type SessionReply,
+  type SessionRequest,
+  type Store,
+  type StoreEvent,
+  UnknownOutcome,
+  type VersionedPolicy,
+} from '../store.ts'
+import { Bell, Ringer } from './bell.ts'
+import { DatabaseClock } from './clock.ts'
+import { Connections, Packet } from './connections.ts'
+import { unavailable } from './failures.ts'
+import { Lanes } from './lanes.ts'
+import { listOf } from './listing.ts'
+import { eventsOf, type Letter, Mailbox } from './mailbox.ts'
+import { bringUpToDate } from './migrate.ts'
+import { targetOf } from './mysql-url.ts'
+import type { ResourceInRows } from './resource-row.ts'
+import { refuseUnfit } from './server.ts'
+import { Sessions } from './sessions.ts'
+import { Steps, type TakenStep } from './steps.ts'
+import { StoredPolicy } from './stored-policy.ts'
+import { clearAway, readDue } from './sweep.ts'
+
+export interface MysqlStoreOptions {
+  readonly url: string
+  /** The first process writes it down; every later one must be configured alike. Absent: whatever is stored counts. */
+  readonly policy?: Policy
+  /** For tests: instead of the database's clock. */
+  readonly clock?: Clock
+  /** For tests: every step is written to `baton_history` too, in its own transaction. */
+  readonly recordHistory?: boolean
+}
+
+/** Every process looks at least as often for deadlines that it has not heard of. */
+const LOOK_MS = 10_000
+const CLEAR_MS = 10_000
+/** Processes that wake for the same deadline come one after the other: the first has done it when the next one looks. */
+const JITTER_MS = 100
+
+export async function openMysqlStore(options: MysqlStoreOptions): Promise<Store> {
+  const connections = new Connections(targetOf(options.url))
+  try {
+    const connection = await connections.open()
+    try {
+      await refuseUnfit(connection)
+      await bringUpToDate(connection)
+      if (options.recordHistory) await connection.query(HISTORY)
+    } finally {
+      connection.destroy()
+    }
+    const store = new MysqlStore(connections, options)
+    await store.start(options.policy)
+    return store
+  } catch (error) {
+    await connections.close()
+    throw error instanceof TypeError ? error : unavailable(error)
+  }
+}
+
+const HISTORY = `CREATE TABLE IF NOT EXISTS baton_history (
+  step BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  namespace VARBINARY(512) NOT NULL, resource VARBINARY(512) NOT NULL, body LONGBLOB NOT NULL) ENGINE=InnoDB`
+
+/** Many processes, one database: whatever is decided is decided in a transaction that holds the resource's row. */
+class MysqlStore implements Store {
+  readonly #connections: Connections
+  readonly #clock: DatabaseClock
+  readonly #policy = new StoredPolicy()
+  readonly #mailbox: Mailbox
+  readonly #bell: Bell
+  readonly #ringer: Ringer
+  readonly #steps: Steps
+  readonly #sessions: Sessions
+  readonly #lanes: Lanes<Command, TakenStep>
+  readonly #listeners = new Set<Listener>()
+  #seq = 0
+  #nextMs: number | undefined
+  #lookedAtMs: number
+  #clearedAtMs = performance.now()
+  #hasStepped = false
+  #waiting = 0
+
+  constructor(connections: Connections, { clock, recordHistory = false }: MysqlStoreOptions) {
+    this.#connections = connections
+    this.#clock = new DatabaseClock(clock)
+    this.#lookedAtMs = this.#clock.nowMs()
+    const deliver = (letter: Letter) => this.#tell(letter)
+    const missed = () => {
+      for (const { onGap } of this.#listeners) onGap?.()
+    }
+    this.#mailbox = new Mailbox(connections, this.#clock, { deliver, missed })
+    this.#bell = new Bell(connections, { process: this.#mailbox.process, onRing: () => this.#mailbox.collect() })
+    this.#ringer = new Ringer(connections)
+    const neighbours = { clock: this.#clock, policy: this.#policy, mailbox: this.#mailbox }
+    this.#steps = new Steps(connections, neighbours, { recordHistory })
+    this.#lanes = new Lanes((name, commands) => this.#take(addressOf(name), commands))
+    const step = (place: Place, command: Command) => this.#lanes.go(nameOf(place), command)
+    this.#sessions = new Sessions(connections, { clock: this.#clock, mailbox: this.#mailbox, step })
+  }
+
+  async start(policy: Policy | undefined): Promise<void> {
+    await this.#policy.settle(this.#connections, policy)
+    await this.#look(0)
+    this.#bell.start()
+  }
+
+  nowMs(): number {
+    return this.#clock.nowMs()
+  }
+
+  async step<C extends Command>(address: Address, command: C): Promise<ReplyTo<C> | SessionRefusal> {
+    const { reply } = await sure(this.#lanes.go(nameOf(address), command))
+    return reply as ReplyTo<C> | SessionRefusal
+  }
+
+  async read(address: Address): Promise<ResourceView | undefined> {
+    return this.#view(address, { view: (resource) => viewOf(resource) })
+  }
+
+  async standing(place: Place & { readonly hold: string }): Promise<Standing> {
+    const names = [askName(place.operation, place.owner, place.hold)]
+    const standing = await this.#view(place, { names, view: (resource) => standingOf(resource, place) })
+    return standing ?? { status: 'nothing' }
+  }
+
+  async list(query: ListQuery): Promise<Page> {
+    return sure(listOf(this.#connections, this.#steps, query))
+  }
+
+  async openSession(request: SessionRequest): Promise<SessionReply> {
+    const reply = await sure(this.#sessions.open(request))
+    if (reply.status === 'alive') this.#lowerNext(this.#clock.nowMs() + reply.ttlMs)
+    return reply
+  }
+
+  async renewSession(session: string): Promise<SessionReply> {
+    return sure(this.#sessions.renew(session))
+  }
+
+  async closeSession(session: string): Promise<void> {
+    await sure(this.#sessions.end(session, 'left'))
+  }
+
+  async places(session: string): Promise<readonly Place[] | undefined> {
+    return sure(this.#sessions.places(session))
+  }
+
+  async sweep(limit: number): Promise<void> {
+    if (this.#clock.isReal) await new Promise((resolve) => setTimeout(resolve, Math.random() * JITTER_MS))
+    await sure(this.#sweep(limit))
+  }
+
+  nextDeadlineMs(): number | undefined {
+    if (!this.#clock.isReal) return this.#nextMs
+    return Math.min(this.#nextMs ?? Infinity, this.#lookedAtMs + LOOK_MS)
+  }
+
+  subscribe(listener: (event: StoreEvent) => void, onGap?: () => void): () => void {
+    const entry = { listener, onGap }
+    this.#listeners.add(entry)
+    return () => this.#listeners.delete(entry)
+  }
+
+  hearAll(): Promise<void> {
+    return sure(this.#mailbox.hearAll())
+  }
+
+  async policy(): Promise<VersionedPolicy> {
+    return (await sure(this.#policy.read(this.#connections)))!
+  }
+
+  async applyPolicy(policy: Policy, expectedVersion: number): Promise<VersionedPolicy & { readonly applied: boolean }> {
+    return sure(this.#policy.apply(this.#connections, policy, expectedVersion))
+  }
+
+  waiting(): number {
+    return this.#waiting
+  }
+
+  async counts(): Promise<Counts> {
+    const packet = new Packet()
+      .add('SELECT COUNT(*) AS resources, SUM(grants) AS grants, SUM(waiters) AS waiters FROM baton_resources')
+      .add('SELECT COUNT(*) AS sessions FROM baton_sessions')
+    const [[{ resources, grants, waiters }], [{ sessions }]] = await sure(this.#connections.query(packet))
+    return { resources, grants: Number(grants ?? 0), waiters: Number(waiters ?? 0), sessions }
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear()
+    this.#bell.stop()
+    await this.#clear(0).catch(() => {})
+    await this.#mailbox.close()
+    await this.#connections.close()
+  }
+
+  async #take(address: Address, commands: readonly Command[]): Promise<readonly TakenStep[]> {
+    const { steps, letter, ring, waiting } = await this.#steps.run(address, commands)
+    this.#hasStepped = true
+    this.#waiting = Math.max(0, this.#waiting + waiting)
+    this.#tell(letter)
+    this.#ringer.ring(ring)
+    return steps
+  }
+
+  #tell(letter: Letter): void {
+    this.#lowerNext(letter.dueAtMs)
+    for (const event of eventsOf(letter, () => ++this.#seq)) for (const { listener } of this.#listeners) listener(event)
+  }
+
+  /** Looks without changing anything; where something is due, it is done first. */
+  async #view<Result>(
+    address: Address,
+    options: { readonly names?: readonly string[]; readonly view: (resource: ResourceInRows) => Result },
+  ): Promise<Result | undefined> {
+    for (;;) {
+      const { result, isDue } = await sure(this.#steps.look(address, options))
+      if (!isDue) return result
+      await sure(this.#lanes.go(nameOf(address), { type: 'expire' }))
+    }
+  }
+
+  async #sweep(limit: number): Promise<void> {
+    const { sessions, resources } = await this.#look(limit)
+    for (const session of sessions) await this.#sessions.end(session, 'lost')
+    await Promise.all(resources.map((address) => this.#lanes.go(nameOf(address), { type: 'expire' })))
+    await this.#clear(CLEAR_MS)
+  }
+
+  async #look(limit: number) {
+    const due = await readDue(this.#connections, this.#clock, limit)
+    this.#lookedAtMs = this.#clock.nowMs()
+    this.#nextMs = due.nextMs
+    this.#waiting = due.waiting
+    return due
+  }
+
+  /** A process that does nothing leaves it to those that do. */
+  async #clear(pauseMs: number): Promise<void> {
+    if (!this.#hasStepped || performance.now() < this.#clearedAtMs + pauseMs) return
+    this.#clearedAtMs = performance.now()
+    this.#hasStepped = false
+    await clearAway(this.#connections, this.#clock)
+  }
+
+  #lowerNext(atMs: number | undefined): void {
+    if (atMs !== undefined) this.#nextMs = Math.min(this.#nextMs ?? atMs, atMs)
+  }
+}
+
+interface Listener {
+  readonly listener: (event: StoreEvent) => void
+  readonly onGap: (() => void) | undefined
+}
+
+/** Whatever the database throws at us, callers get the two errors that the contract knows. */
+async function sure<Result>(promise: Promise<Result>): Promise<Result> {
+  try {
+    return await promise
+  } catch (error) {
+    throw error instanceof UnknownOutcome ? error : unavailable(error)
+  }
+}

@@ -1,0 +1,75 @@
+import type { Connection } from 'mysql2/promise'
+import { StoreUnavailable } from '../store.ts'
+
+/** Servers that are known not to do, each with the sentence that says what to do instead. */
+export async function refuseUnfit(connection: Connection): Promise<void> {
+  const [[{ version }]] = await ask(connection, 'SELECT VERSION() AS version')
+  const isMariadb = /mariadb/i.test(version)
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const isOld = isMariadb ? major < 10 || (major === 10 && minor < 6) : major < 8
+  if (isOld) throw new StoreUnavailable(`${version} is too old: MariaDB 10.6 or MySQL 8.0 is the least that works`)
+  const [variables] = await ask(
+    connection,
+    `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'group_replication_single_primary_mode', 'read_only')`,
+  )
+  const [status] = await ask(connection, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_size')`)
+  const values = new Map<string, string>()
+  for (const { Variable_name: name, Value: value } of [...variables, ...status]) values.set(name, value)
+  if (values.get('wsrep_on') === 'ON' && Number(values.get('wsrep_cluster_size') ?? 0) > 1) {
+    throw new StoreUnavailable(
+      'a Galera cluster takes writes on several nodes and does not lock rows across them: two could hold one lock. ' +
+        'Use a server that is not part of one, or the etcd store',
+    )
+  }
+  if (values.get('group_replication_single_primary_mode') === 'OFF') {
+    throw new StoreUnavailable(
+      'group replication with several primaries does not lock rows across them: use one primary',
+    )
+  }
+  if (values.get('read_only') === 'ON') {
+    throw new StoreUnavailable('the database is read-only: connect to the server that takes writes')
+  }
+}
+
+/** Tables that somebody has made with another engine would neither lock nor roll back. */
+export async function refuseOtherEngines(connection: Connection): Promise<void> {
+  const [rows] = await ask(
+    connection,
+    `SELECT TABLE_NAME AS name, ENGINE AS engine FROM information_schema.TABLES
+      WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'baton\\_%' AND ENGINE <> 'InnoDB'`,
+  )
+  const [other] = rows
+  if (other) {
+    throw new StoreUnavailable(
+      `table ${other.name} is ${other.engine}, which has no transactions: \`ALTER TABLE ${other.name} ENGINE=InnoDB\``,
+    )
+  }
+}
+
+const IDENTITY = `CONCAT_WS(':', @@hostname, @@port, @@server_id, @@datadir)`
+
+/**
+ * A server that takes over from another may have missed its last commits, and with them its last fences. So each server
+ * that is seen writing has a generation of its own, in the high bits of every fence.
+ */
+export async function settleGeneration(connection: Connection, known: string | undefined): Promise<string> {
+  const [[{ identity }]] = await ask(connection, `SELECT ${IDENTITY} AS identity`)
+  if (identity === known) return identity
+  await connection.query(`INSERT IGNORE INTO baton_server (id, identity, generation) VALUES (1, ${IDENTITY}, 0)`)
+  await connection.query('START TRANSACTION')
+  const [[row]] = await ask(connection, 'SELECT identity FROM baton_server WHERE id = 1 FOR UPDATE')
+  if (row.identity !== identity) {
+    await connection.query('UPDATE baton_server SET identity = ?, generation = generation + 1 WHERE id = 1', [identity])
+    await connection.query(
+      `UPDATE baton_shards SET fence_floor = GREATEST(fence_floor,
+        (SELECT generation FROM baton_server WHERE id = 1) * 4294967296)`,
+    )
+  }
+  await connection.query('COMMIT')
+  return identity
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: rows have the columns that were asked for.
+async function ask(connection: Connection, statement: string): Promise<any> {
+  return connection.query(statement)
+}

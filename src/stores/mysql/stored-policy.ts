@@ -1,0 +1,62 @@
+import { defaultPolicy, type Policy } from '../../core/index.ts'
+import { StoreUnavailable, type VersionedPolicy } from '../store.ts'
+import { type Connections, Packet, type Run } from './connections.ts'
+
+/** This process is configured otherwise than the store. */
+export class PolicyMismatch extends StoreUnavailable {
+  readonly code = 'policy-mismatch'
+}
+
+const READ = 'SELECT version, body FROM baton_policy WHERE id = 1'
+
+/** The policy lives in the store, with a version; here is the last one that was read. */
+export class StoredPolicy {
+  #known: VersionedPolicy | undefined
+
+  /** Writes down the policy where there is none yet; where there is one, it must be the same as this process's own. */
+  async settle(connections: Connections, policy: Policy | undefined): Promise<void> {
+    const first = 'INSERT IGNORE INTO baton_policy (id, version, body) VALUES (1, 1, ?)'
+    const body = JSON.stringify(policy ?? defaultPolicy)
+    const stored = await this.read(connections)
+    if (!stored) await connections.query(new Packet().add(first, body))
+    const present = stored ?? (await this.read(connections))!
+    if (policy && canonical(present.policy) !== canonical(policy)) {
+      throw new PolicyMismatch(
+        `the store has another policy (version ${present.version}) than this process is configured with: ` +
+          'see `baton policy show --store URL`, then change the configuration, or the store with `baton policy apply`',
+      )
+    }
+  }
+
+  async read(connections: Connections): Promise<VersionedPolicy | undefined> {
+    const [rows] = await connections.query(new Packet().add(READ))
+    return this.#take(rows[0])
+  }
+
+  /** The policy of that version. A step reads it in its own transaction where it is news. */
+  async ofVersion(run: Run, version: number): Promise<Policy> {
+    if (this.#known?.version !== version) this.#take((await run(new Packet().add(READ)))[0][0])
+    return this.#known!.policy
+  }
+
+  async apply(connections: Connections, policy: Policy, expectedVersion: number) {
+    const change = 'UPDATE baton_policy SET version = version + 1, body = ? WHERE id = 1 AND version = ?'
+    const packet = new Packet().add(change, JSON.stringify(policy), expectedVersion).add(READ)
+    const [{ affectedRows }, rows] = await connections.query(packet)
+    return { ...this.#take(rows[0])!, applied: affectedRows > 0 }
+  }
+
+  #take(row: { version: number; body: string } | undefined): VersionedPolicy | undefined {
+    if (row) this.#known = { version: row.version, policy: JSON.parse(row.body) }
+    return row && this.#known
+  }
+}
+
+/** The same text for the same policy, in whatever order it was written. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, each) =>
+    each !== null && typeof each === 'object' && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : each,
+  )
+}

@@ -1,0 +1,203 @@
+import type { Waiter, Waiters } from '../../core/index.ts'
+import { NotLoaded } from './loaded.ts'
+
+/** What a resource's own row knows of its waiters. */
+export interface WaiterTotals {
+  /** How many wait, by operation; none are left out. */
+  readonly counts: Readonly<Record<string, number>>
+  /** No waiter is due before this. */
+  readonly dueFromMs?: number | undefined
+}
+
+/**
+ * What was read of the waiters of a resource. Each part says for itself what it is all of, so that 'not there' and 'not
+ * read' are told apart. Tickets stand for waiters, in order.
+ */
+export class LoadedWaiters {
+  readonly byTicket = new Map<number, Waiter>()
+  /** The first of a queue; `whole` where that is all of it. */
+  readonly first = new Map<string, { readonly tickets: readonly number[]; readonly whole: boolean }>()
+  /** So many of the oldest of all queues. */
+  oldest = 0
+  readonly owners = new Set<string>()
+  readonly revisions = new Set<string>()
+  /** How many stood before a ticket. */
+  readonly before = new Map<number, number>()
+  /** Those that were due at a moment, the earliest first, and the first deadline after that moment. */
+  due: { readonly atMs: number; readonly tickets: readonly number[]; readonly nextMs: number | undefined } | undefined
+}
+
+/** The waiters of one resource, as far as they were read, and what steps have changed of them. */
+export class WaitersInRows implements Waiters {
+  readonly #loaded: LoadedWaiters
+  readonly #counts: Map<string, number>
+  readonly #present = new Map<number, Waiter>()
+  readonly #byOwner = new Map<string, Waiter>()
+  readonly #appended = new Map<number, Waiter>()
+  readonly #removed = new Map<number, Waiter>()
+  readonly #renewed = new Map<number, Waiter>()
+  /** How far into `first` the queue of an operation, and into `due` the resource, has been used up. */
+  readonly #used = new Map<string, number>()
+  #usedDue = 0
+  #dueFromMs: number | undefined
+
+  constructor({ counts, dueFromMs }: WaiterTotals, loaded: LoadedWaiters) {
+    this.#loaded = loaded
+    this.#counts = new Map(Object.entries(counts))
+    this.#dueFromMs = dueFromMs
+    // Copies: a step that has to be taken again must find them as they were.
+    for (const waiter of loaded.byTicket.values()) this.#put({ ...waiter })
+  }
+
+  get size(): number {
+    let size = 0
+    for (const count of this.#counts.values()) size += count
+    return size
+  }
+
+  count(operation: string): number {
+    return this.#counts.get(operation) ?? 0
+  }
+
+  heads(): Waiter[] {
+    return [...this.#counts.keys()].map((operation) => this.head(operation)!)
+  }
+
+  head(operation: string): Waiter | undefined {
+    if (this.count(operation) === 0) return undefined
+    const { tickets, whole } = this.#loaded.first.get(operation) ?? { tickets: [], whole: false }
+    let used = this.#used.get(operation) ?? 0
+    while (used < tickets.length && !this.#present.has(tickets[used]!)) used++
+    this.#used.set(operation, used)
+    if (used < tickets.length) return this.#present.get(tickets[used]!)
+    if (!whole && !this.#isWhole(operation))
+      throw new NotLoaded({ what: 'first', operation, count: 4 + 8 * tickets.length })
+    for (const waiter of this.#appended.values()) if (waiter.operation === operation) return waiter
+    return undefined
+  }
+
+  find(operation: string, owner: string): Waiter | undefined {
+    const name = nameOf(operation, owner)
+    const found = this.#byOwner.get(name)
+    if (!found && !this.#loaded.owners.has(name) && !this.#isWhole(operation))
+      throw new NotLoaded({ what: 'owner', operation, owner })
+    return found
+  }
+
+  ofRevision(operation: string, revision: string | undefined): Waiter[] {
+    if (!this.#loaded.revisions.has(nameOf(operation, revision)) && !this.#isWhole(operation))
+      throw new NotLoaded({ what: 'revision', operation, revision })
+    return this.#ofQueue(operation).filter((waiter) => waiter.revision === revision)
+  }
+
+  position(waiter: Waiter): number {
+    const { operation, ticket } = waiter
+    if (this.#appended.has(ticket)) {
+      const later = [...this.#appended.values()].filter((each) => each.operation === operation && each.ticket > ticket)
+      return this.count(operation) - later.length
+    }
+    const before = this.#loaded.before.get(ticket)
+    if (before === undefined) throw new NotLoaded({ what: 'position', operation, ticket })
+    const gone = [...this.#removed.values()].filter((each) => each.operation === operation && each.ticket < ticket)
+    return before - gone.length + 1
+  }
+
+  append(waiter: Waiter): void {
+    this.#put(waiter)
+    this.#appended.set(waiter.ticket, waiter)
+    this.#counts.set(waiter.operation, this.count(waiter.operation) + 1)
+    this.#lowerDue(waiter)
+  }
+
+  remove(waiter: Waiter): void {
+    const { ticket, operation, owner } = waiter
+    if (!this.#present.delete(ticket)) return
+    this.#byOwner.delete(nameOf(operation, owner))
+    this.#renewed.delete(ticket)
+    if (!this.#appended.delete(ticket)) this.#removed.set(ticket, waiter)
+    const count = this.count(operation) - 1
+    if (count > 0) this.#counts.set(operation, count)
+    else this.#counts.delete(operation)
+    if (this.#counts.size === 0) this.#dueFromMs = undefined
+  }
+
+  renewed(waiter: Waiter): void {
+    if (!this.#appended.has(waiter.ticket)) this.#renewed.set(waiter.ticket, waiter)
+    this.#lowerDue(waiter)
+  }
+
+  due(nowMs: number): Waiter | undefined {
+    if ((this.#dueFromMs ?? Infinity) > nowMs) return undefined
+    const { due } = this.#loaded
+    if (due === undefined || due.atMs < nowMs) throw new NotLoaded({ what: 'due' })
+    for (; this.#usedDue < due.tickets.length; this.#usedDue++) {
+      const waiter = this.#present.get(due.tickets[this.#usedDue]!)
+      if (waiter && dueAtMs(waiter)! <= nowMs) return waiter
+    }
+    this.#dueFromMs = due.nextMs
+    for (const waiter of [...this.#appended.values(), ...this.#renewed.values()]) this.#lowerDue(waiter)
+    return undefined
+  }
+
+  /** Not later than the first: those that have gone since may have been earlier. */
+  nextDeadlineMs(): number | undefined {
+    return this.#dueFromMs
+  }
+
+  list(limit: number): Waiter[] {
+    const isWhole = this.#loaded.oldest >= limit || [...this.#counts.keys()].every((each) => this.#isWhole(each))
+    if (!isWhole) throw new NotLoaded({ what: 'oldest', count: limit })
+    return [...this.#present.values()].sort((a, b) => a.ticket - b.ticket).slice(0, limit)
+  }
+
+  get totals(): WaiterTotals {
+    return { counts: Object.fromEntries(this.#counts), dueFromMs: this.#dueFromMs }
+  }
+
+  /** What has to be written: rows that are new, that go, that changed. */
+  get changes(): Readonly<Record<'appended' | 'removed' | 'renewed', readonly Waiter[]>> {
+    return {
+      appended: [...this.#appended.values()],
+      removed: [...this.#removed.values()],
+      renewed: [...this.#renewed.values()],
+    }
+  }
+
+  /** As it was read, before any step. */
+  original({ ticket }: Waiter): Waiter | undefined {
+    return this.#loaded.byTicket.get(ticket)
+  }
+
+  #put(waiter: Waiter): void {
+    this.#present.set(waiter.ticket, waiter)
+    this.#byOwner.set(nameOf(waiter.operation, waiter.owner), waiter)
+  }
+
+  /** Whether all of a queue is here. */
+  #isWhole(operation: string): boolean {
+    if (this.#loaded.first.get(operation)?.whole) return true
+    let here = 0
+    for (const waiter of this.#appended.values()) if (waiter.operation === operation) here++
+    return this.count(operation) === here
+  }
+
+  #ofQueue(operation: string): Waiter[] {
+    const waiters = [...this.#present.values()].filter((waiter) => waiter.operation === operation)
+    return waiters.sort((a, b) => a.ticket - b.ticket)
+  }
+
+  #lowerDue(waiter: Waiter): void {
+    const atMs = dueAtMs(waiter)
+    if (atMs !== undefined) this.#dueFromMs = Math.min(this.#dueFromMs ?? atMs, atMs)
+  }
+}
+
+/** When a waiter's lease or wait limit is over. */
+export function dueAtMs({ lease, waitUntilMs }: Waiter): number | undefined {
+  const atMs = Math.min(lease.expiresAtMs ?? Infinity, waitUntilMs ?? Infinity)
+  return atMs === Infinity ? undefined : atMs
+}
+
+export function nameOf(operation: string, part: string | undefined): string {
+  return JSON.stringify([operation, part ?? null])
+}
