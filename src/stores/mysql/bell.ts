@@ -1,5 +1,5 @@
 import type { Connection } from 'mysql2/promise'
-import { type Connections, Packet, within } from './connections.ts'
+import { type Connections, cut, Packet, within } from './connections.ts'
 import { isInterruption } from './failures.ts'
 
 /** How long one statement listens; then the next one does. */
@@ -18,7 +18,10 @@ export class Bell {
   readonly #onRing: () => Promise<void>
   #connection: Connection | undefined
   #closed = false
-  #wake: () => void = () => {}
+  #end: () => void = () => {}
+  readonly #ended = new Promise<void>((resolve) => {
+    this.#end = resolve
+  })
 
   constructor(
     connections: Connections,
@@ -35,8 +38,8 @@ export class Bell {
 
   stop(): void {
     this.#closed = true
-    this.#connection?.destroy()
-    this.#wake()
+    if (this.#connection) cut(this.#connection)
+    this.#end()
   }
 
   async #listen(): Promise<void> {
@@ -44,32 +47,31 @@ export class Bell {
       try {
         this.#connection ??= await this.#connections.open()
         await this.#onRing()
-        if (!this.#closed) await hear(this.#connection, this.#process)
+        if (!this.#closed) await hear(this.#connection, { process: this.#process, orUntil: this.#ended })
       } catch {
-        this.#connection?.destroy()
+        if (this.#connection) cut(this.#connection)
         this.#connection = undefined
         if (!this.#closed) await this.#pause()
       }
     }
+    // It may have been opened while this was stopped.
+    if (this.#connection) cut(this.#connection)
   }
 
-  #pause(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, RETRY_MS)
-      this.#wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
+  async #pause(): Promise<void> {
+    await within(RETRY_MS, this.#ended).catch(() => {})
   }
 }
 
 /** Ends with the ring, or when it has listened for long enough. */
-async function hear(connection: Connection, process: string): Promise<void> {
+async function hear(
+  connection: Connection,
+  { process, orUntil }: { readonly process: string; readonly orUntil: Promise<void> },
+): Promise<void> {
   const statement = `${bellOf(process)} IF(
     EXISTS(SELECT 1 FROM baton_mail WHERE process = ? LOCK IN SHARE MODE), 0, SLEEP(${LISTEN_S}))`
   try {
-    await within((LISTEN_S + 10) * 1_000, connection.query(statement, [process]))
+    await within((LISTEN_S + 10) * 1_000, Promise.race([orUntil, connection.query(statement, [process])]))
   } catch (error) {
     if (!isInterruption(error)) throw error
   }

@@ -128,7 +128,7 @@ export class Connections {
       throw error
     } finally {
       if (isClean) connection.release()
-      else connection.destroy()
+      else cut(connection)
     }
   }
 
@@ -176,6 +176,13 @@ interface Field {
 /** Ids and bodies are bytes to the server and UTF-8 text to us. */
 function asText(field: Field, next: () => unknown): unknown {
   return /STRING|BLOB|VARCHAR|ENUM/.test(field.type) ? field.string('utf8') : next()
+}
+
+/** At once: a polite end would wait for a server that is busy, or gone. */
+export function cut(connection: Connection): void {
+  connection.destroy()
+  const { connection: inner } = connection as unknown as { connection: { stream: { destroy(): void } } }
+  inner.stream.destroy()
 }
 
 export async function within<Result>(limitMs: number, promise: Promise<Result>): Promise<Result> {
