@@ -3,9 +3,12 @@ import { spawnSync } from 'node:child_process'
 
 const needed = [
   { program: 'openssl', package: 'openssl' },
+  { program: 'mariadbd', package: 'mariadb-server-core' },
   ...(process.platform === 'linux' ? [{ program: 'strace', package: 'strace' }] : []),
 ]
-const isThere = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
+// What only administrators run is not in everybody's path.
+const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
+const isThere = (program) => spawnSync('sh', ['-c', `command -v ${program}`], { env: { PATH } }).status === 0
 
 let missing = needed.filter(({ program }) => !isThere(program))
 if (missing.length > 0 && process.getuid?.() === 0 && isThere('apt-get')) {

@@ -1,0 +1,174 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, rmSync } from 'node:fs'
+import { cp, mkdir, mkdtemp } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createConnection, escapeId } from 'mysql2/promise'
+import { dataTemplate, LOG_FILE_SIZE, mariadbProgram, userFlags } from './mariadb-template.ts'
+
+export interface MariadbOptions {
+  /** Its own, which is removed when it stops; a new temporary one where none is named. */
+  readonly folder?: string
+  /** Options of the server, e.g. `--max-connections=500`; the last of a kind counts. */
+  readonly options?: readonly string[]
+}
+
+/** Small and quick. What decides about durability is left as MariaDB has it. */
+const OPTIONS = [
+  '--skip-name-resolve',
+  '--skip-log-bin',
+  '--performance-schema=OFF',
+  '--max-connections=200',
+  '--innodb-buffer-pool-size=64M',
+  `--innodb-log-file-size=${LOG_FILE_SIZE}`,
+]
+const START_MS = 60_000
+const START_TRIES = 5
+const COMPLAINT_CHARS = 8_000
+
+/** A MariaDB that is thrown away: on a port of the loopback, in a folder of its own. */
+export async function startMariadb({ folder, options = [] }: MariadbOptions = {}): Promise<Mariadb> {
+  const own = folder ?? (await mkdtemp(join(tmpdir(), 'baton-mariadb-')))
+  const mariadb = new Mariadb(own, options)
+  try {
+    await mkdir(own, { recursive: true })
+    await cp(await dataTemplate(), join(own, 'data'), { recursive: true })
+    await mariadb.restart()
+    return mariadb
+  } catch (error) {
+    await mariadb.stop()
+    throw error
+  }
+}
+
+export class Mariadb {
+  readonly #folder: string
+  readonly #options: readonly string[]
+  readonly #onExit = () => this.#remove()
+  #child: ChildProcess | undefined
+  #ended: Promise<unknown> = Promise.resolve()
+  #complaint = ''
+  #port = 0
+
+  constructor(folder: string, options: readonly string[]) {
+    this.#folder = folder
+    this.#options = options
+    process.on('exit', this.#onExit)
+  }
+
+  /** Of the present process: a restart changes it. */
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  get port(): number {
+    return this.#port
+  }
+
+  /** Where root is let in without a password. */
+  get socket(): string {
+    return join(this.#folder, 's')
+  }
+
+  /** Makes an empty database and a user that may do everything in it, and nothing elsewhere. Resolves with its URL. */
+  async createDatabase(name: string): Promise<string> {
+    const password = randomBytes(8).toString('hex')
+    // Where rights are granted, an underscore stands for any character.
+    const pattern = escapeId(name).replaceAll('_', '\\_')
+    await this.query(`CREATE DATABASE ${escapeId(name)}`)
+    await this.query("CREATE USER ?@'127.0.0.1' IDENTIFIED BY ?", [name, password])
+    await this.query(`GRANT ALL ON ${pattern}.* TO ?@'127.0.0.1'`, [name])
+    return `mysql://${encodeURIComponent(name)}:${password}@127.0.0.1:${this.#port}/${encodeURIComponent(name)}`
+  }
+
+  /** As root, on a connection of its own. */
+  async query<Row = unknown>(sql: string, values: readonly (string | number)[] = []): Promise<readonly Row[]> {
+    const connection = await createConnection({ socketPath: this.socket, user: 'root' })
+    try {
+      return (await connection.query(sql, [...values]))[0] as Row[]
+    } finally {
+      connection.destroy()
+    }
+  }
+
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child?.kill(signal)
+  }
+
+  /** With SIGKILL: as a crash would end it. */
+  async kill(): Promise<void> {
+    this.#child?.kill('SIGKILL')
+    await this.#ended
+  }
+
+  /** On the same data and the same port, ended before where it runs. Resolves when it takes connections. */
+  async restart(): Promise<void> {
+    await this.kill()
+    const isFirst = this.#port === 0
+    for (let tries = 1; ; tries++) {
+      if (isFirst) this.#port = await freePort()
+      this.#spawn()
+      if (await this.#isReady()) return
+      // Whoever has taken the port meanwhile may keep it, unless clients know it as ours.
+      if (tries === START_TRIES) throw new Error(`MariaDB did not start: ${this.#complaint}`)
+    }
+  }
+
+  /** Ends it, and leaves nothing. */
+  async stop(): Promise<void> {
+    await this.kill()
+    this.#remove()
+    process.off('exit', this.#onExit)
+  }
+
+  #spawn(): void {
+    const folder = (name: string) => join(this.#folder, name)
+    const places = [`--datadir=${folder('data')}`, `--socket=${this.socket}`, `--pid-file=${folder('pid')}`]
+    const network = ['--bind-address=127.0.0.1', `--port=${this.#port}`]
+    const flags = ['--no-defaults', ...userFlags(), ...places, ...network, ...OPTIONS, ...this.#options]
+    // It goes down with whoever started it, however that ends.
+    const tied = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '--pdeathsig', 'KILL'] : []
+    const [program, ...args] = [...tied, mariadbProgram('mariadbd'), ...flags]
+    const child = spawn(program!, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+    this.#child = child
+    this.#complaint = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#complaint = (this.#complaint + text).slice(-COMPLAINT_CHARS)
+    })
+    this.#ended = once(child, 'exit').then(() => {
+      this.#child = undefined
+    })
+  }
+
+  /** Whether it takes connections; not so where it has ended instead. */
+  async #isReady(): Promise<boolean> {
+    const endMs = Date.now() + START_MS
+    while (this.#child && Date.now() < endMs) {
+      const isUp = await this.query('SELECT 1').then(
+        () => true,
+        () => false,
+      )
+      if (isUp) return this.#child !== undefined
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    await this.kill()
+    return false
+  }
+
+  #remove(): void {
+    this.#child?.kill('SIGKILL')
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
