@@ -77,7 +77,9 @@ try {
   const pool = createPool({ uri: url, connectionLimit: CONNECTIONS })
   await pool.query('CREATE TABLE floor (id INT PRIMARY KEY, body VARBINARY(1000) NOT NULL) ENGINE=InnoDB')
   await pool.query('INSERT INTO floor VALUES ?', [Array.from({ length: 256 }, (_, index) => [index, 'x'])])
-  console.log(`${ROUNDS} rounds of ${SECONDS} s, medians; ${CONNECTIONS} connections; a cycle is an acquire and a release`)
+  console.log(
+    `${ROUNDS} rounds of ${SECONDS} s, medians; ${CONNECTIONS} connections; a cycle is an acquire and a release`,
+  )
   for (const callers of [1, 32, 256]) {
     const runs = { baton: [], floor: [], getLock: [] }
     // Turn by turn, so that what else this machine does falls on all of them.

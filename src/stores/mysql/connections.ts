@@ -147,6 +147,7 @@ export type Run = (packet: Packet) => Promise<Results>
 
 async function send(connection: Connection, packet: Packet): Promise<Results> {
   const [results] = await connection.query({ sql: packet.text, values: [...packet.values] })
+  asText(results)
   return packet.size === 1 ? [results] : (results as Results)
 }
 
@@ -164,18 +165,16 @@ function optionsOf({ connection }: MysqlTarget) {
     connectTimeout: CONNECT_MS,
     charset: 'utf8mb4_bin',
     enableKeepAlive: true,
-    typeCast: asText,
   } as const
 }
 
-interface Field {
-  readonly type: string
-  string(encoding?: string): string | null
-}
-
 /** Ids and bodies are bytes to the server and UTF-8 text to us. */
-function asText(field: Field, next: () => unknown): unknown {
-  return /STRING|BLOB|VARCHAR|ENUM/.test(field.type) ? field.string('utf8') : next()
+function asText(results: unknown): void {
+  if (Buffer.isBuffer(results) || !Array.isArray(results)) return
+  for (const row of results) {
+    if (Array.isArray(row)) asText(row)
+    else for (const name in row) if (Buffer.isBuffer(row[name])) row[name] = row[name].toString('utf8')
+  }
 }
 
 /** At once: a polite end would wait for a server that is busy, or gone. */

@@ -1,4 +1,4 @@
-import type { EndedHold, KeptAnswer, Waiter } from '../../core/index.ts'
+import { askName, type Command, type EndedHold, type KeptAnswer, type Waiter } from '../../core/index.ts'
 import type { Address } from '../store.ts'
 import { Packet, type Run } from './connections.ts'
 import type { Wanted } from './loaded.ts'
@@ -7,12 +7,16 @@ import { nameOf } from './waiters-in-rows.ts'
 
 const ALL = 1_000_000_000
 
+export interface Loading extends Address {
+  readonly nowMs: number
+  readonly wanted: Wanted
+  /** All that will be run: what one of them wants the others will want too. */
+  readonly commands: readonly Command[]
+}
+
 /** Reads what a step wanted and did not have. Its resource is locked, so all of it is of one moment. */
-export async function load(
-  run: Run,
-  loaded: Loaded,
-  { namespace, resource, nowMs, wanted }: Address & { nowMs: number; wanted: Wanted },
-): Promise<void> {
+export async function load(run: Run, loaded: Loaded, loading: Loading): Promise<void> {
+  const { namespace, resource, nowMs, wanted, commands } = loading
   const { waiters } = loaded
   const read = async (where: string, ...values: unknown[]) => {
     const statement = `SELECT body FROM baton_waiters WHERE namespace = ? AND resource = ? AND ${where}`
@@ -34,19 +38,26 @@ export async function load(
       waiters.oldest = wanted.count
       return
     }
-    case 'owner':
-      await read('operation = ? AND owner = ?', wanted.operation, wanted.owner)
-      waiters.owners.add(nameOf(wanted.operation, wanted.owner))
+    case 'owner': {
+      const owners = [wanted, ...commands.filter((command) => 'owner' in command)]
+      const any = owners.map(() => '(operation = ? AND owner = ?)').join(' OR ')
+      await read(`(${any})`, ...owners.flatMap(({ operation, owner }) => [operation, owner]))
+      for (const { operation, owner } of owners) waiters.owners.add(nameOf(operation, owner))
       return
+    }
     case 'revision':
       await read('operation = ? AND revision <=> ?', wanted.operation, wanted.revision ?? null)
       waiters.revisions.add(nameOf(wanted.operation, wanted.revision))
       return
     case 'position': {
-      const statement = `SELECT COUNT(*) AS count FROM baton_waiters
-        WHERE namespace = ? AND resource = ? AND operation = ? AND ticket < ?`
-      const [[row]] = await run(new Packet().add(statement, namespace, resource, wanted.operation, wanted.ticket))
-      waiters.before.set(wanted.ticket, row.count)
+      const { operation } = wanted
+      const all = [...waiters.byTicket.values()].filter((waiter) => waiter.operation === operation)
+      const tickets = all.map(({ ticket }) => ticket).filter((ticket) => !waiters.before.has(ticket))
+      const statement = `SELECT w.ticket, (SELECT COUNT(*) FROM baton_waiters b WHERE b.namespace = w.namespace
+          AND b.resource = w.resource AND b.operation = w.operation AND b.ticket < w.ticket) AS before_it
+        FROM baton_waiters w WHERE w.namespace = ? AND w.resource = ? AND w.operation = ? AND w.ticket IN (?)`
+      const [rows] = await run(new Packet().add(statement, namespace, resource, operation, tickets))
+      for (const row of rows) waiters.before.set(row.ticket, row.before_it)
       return
     }
     case 'due': {
@@ -57,13 +68,20 @@ export async function load(
       waiters.due = { atMs: nowMs, tickets, nextMs: row.next ?? undefined }
       return
     }
-    case 'remembered':
-      takeMemories(
-        loaded,
-        [wanted.name],
-        (await run(addMemories(new Packet(), { namespace, resource }, [wanted.name])))[0],
-      )
+    case 'remembered': {
+      const names = [...new Set([wanted.name, ...namesOf(commands)])]
+      takeMemories(loaded, names, (await run(addMemories(new Packet(), { namespace, resource }, names)))[0])
+    }
   }
+}
+
+/** The names of the asks that commands speak of. */
+export function namesOf(commands: readonly Command[]): string[] {
+  const names = commands.flatMap((command) => {
+    if (command.type !== 'acquire' && command.type !== 'release' && command.type !== 'cancel') return []
+    return askName(command.operation, command.owner, command.hold)
+  })
+  return [...new Set(names)]
 }
 
 /** Asks for what is remembered under these names. */

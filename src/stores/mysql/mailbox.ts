@@ -16,7 +16,6 @@ interface MailRow {
   readonly body: string
 }
 
-const READ = 'SELECT id, body FROM baton_mail WHERE process = ? ORDER BY id LIMIT 1000'
 const HEARS_MS = 60_000
 /** Mail is kept for as long; who has not read it for nearly as long may have missed some. */
 export const MAIL_MS = 60_000
@@ -30,6 +29,8 @@ const REMEMBERED = 20_000
  */
 export class Mailbox {
   readonly process = randomBytes(9).toString('hex')
+  /** Reads what has come. */
+  readonly select = 'SELECT id, body FROM baton_mail WHERE process = ? ORDER BY id LIMIT 1000'
   /** The sessions that were opened or renewed here. */
   readonly sessions = new Set<string>()
   readonly #connections: Connections
@@ -67,7 +68,7 @@ export class Mailbox {
     const startedMs = performance.now()
     if (this.#hearsAll) await this.#stayRegistered()
     for (;;) {
-      const [rows] = await this.#connections.query(new Packet().add(READ, this.process))
+      const [rows] = await this.#connections.query(new Packet().add(this.select, this.process))
       this.take(rows)
       if (this.#toDelete.size === 0) break
       const ids = [...this.#toDelete]
@@ -80,11 +81,7 @@ export class Mailbox {
     this.#collectedAtMs = startedMs
   }
 
-  /** Reads what is there for a step that has its lock. */
-  async takeAlong(run: Run): Promise<void> {
-    this.take((await run(new Packet().add(READ, this.process)))[0])
-  }
-
+  /** Tells what was read, whoever read it. */
   take(rows: readonly MailRow[]): void {
     for (const { id, body } of rows) {
       if (this.#read.has(id)) continue

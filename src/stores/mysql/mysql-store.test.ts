@@ -1,17 +1,17 @@
-import { createConnection } from 'mysql2/promise'
-import { test } from 'vitest'
+import { afterAll, beforeAll, test } from 'vitest'
+import { type Mariadb, startMariadb } from '../../testing/harness/mariadb.ts'
 import { storeConformance } from '../../testing/index.ts'
 import { openMysqlStore } from './index.ts'
 
+let mariadb: Mariadb
 let stores = 0
+beforeAll(async () => {
+  mariadb = await startMariadb()
+}, 120_000)
+afterAll(() => mariadb.stop())
+
 storeConformance({
   name: 'mysql',
-  open: async ({ clock, policy }) => {
-    const admin = await createConnection({ host: '127.0.0.1', port: 33306, user: 'root' })
-    const database = `conf_${process.pid}_${++stores}`
-    await admin.query(`CREATE DATABASE ${database}`)
-    admin.destroy()
-    return openMysqlStore({ url: `mysql://root@127.0.0.1:33306/${database}`, clock, policy })
-  },
-  test,
+  open: async (options) => openMysqlStore({ ...options, url: await mariadb.createDatabase(`store_${++stores}`) }),
+  test: (name, run) => test(name, run, 120_000),
 })

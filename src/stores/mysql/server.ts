@@ -57,9 +57,10 @@ export async function settleGeneration(connection: Connection, known: string | u
   if (identity === known) return identity
   await connection.query(`INSERT IGNORE INTO baton_server (id, identity, generation) VALUES (1, ${IDENTITY}, 0)`)
   await connection.query('START TRANSACTION')
-  const [[row]] = await ask(connection, 'SELECT identity FROM baton_server WHERE id = 1 FOR UPDATE')
-  if (row.identity !== identity) {
-    await connection.query('UPDATE baton_server SET identity = ?, generation = generation + 1 WHERE id = 1', [identity])
+  const same = `SELECT identity = ${IDENTITY} AS same FROM baton_server WHERE id = 1 FOR UPDATE`
+  const [[row]] = await ask(connection, same)
+  if (row.same !== 1) {
+    await connection.query(`UPDATE baton_server SET identity = ${IDENTITY}, generation = generation + 1 WHERE id = 1`)
     await connection.query(
       `UPDATE baton_shards SET fence_floor = GREATEST(fence_floor,
         (SELECT generation FROM baton_server WHERE id = 1) * 4294967296)`,

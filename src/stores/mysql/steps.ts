@@ -1,15 +1,15 @@
-import { type Acquire, askName, type Command, type Event, policyOf, type Reply, step } from '../../core/index.ts'
+import { type Acquire, type Command, type Event, policyOf, type Reply, step } from '../../core/index.ts'
 import { hashOf } from '../shards.ts'
 import type { Address, SessionRefusal } from '../store.ts'
 import { type Connections, Packet, type Run } from './connections.ts'
 import { isConflict, unknownOutcome } from './failures.ts'
-import { addMemories, load, takeMemories } from './load.ts'
+import { addMemories, type Loading, load, namesOf, takeMemories } from './load.ts'
 import { NotLoaded } from './loaded.ts'
 import type { Letter } from './mailbox.ts'
 import { dueOf, Loaded, lastStepMs, type ResourceInRows, type ResourceRow, resourceFromRow } from './resource-row.ts'
 import { save } from './save.ts'
 import { SessionPlaces } from './session-places.ts'
-import { askSurroundings, type Neighbours, type Surroundings, surroundingsOf } from './surroundings.ts'
+import { askSurroundings, type Neighbours, SURROUNDINGS, type Surroundings, surroundingsOf } from './surroundings.ts'
 
 export interface TakenStep {
   readonly command: Command
@@ -63,14 +63,10 @@ export class Steps {
   async run(address: Address, commands: readonly Command[]): Promise<Batch> {
     return this.#connections.transaction(async (run) => {
       const locked = await this.#lock(run, address, { commands, mode: 'FOR UPDATE' })
-      for (let loads = 0; ; loads++) {
-        try {
-          return await this.#take(run, address, locked, commands)
-        } catch (error) {
-          if (!(error instanceof NotLoaded) || loads === LOADS) throw error
-          await load(run, locked.loaded, { ...address, nowMs: locked.nowMs, wanted: error.wanted })
-        }
-      }
+      const { taken, ...changed } = await loadedFor(run, { ...address, ...locked, commands }, () =>
+        this.#take(address, locked, commands),
+      )
+      return this.#keep(run, address, { ...locked, ...changed, commands, steps: taken })
     })
   }
 
@@ -81,19 +77,14 @@ export class Steps {
   ): Promise<{ readonly result: Result | undefined; readonly isDue: boolean }> {
     return this.#connections.transaction(async (run) => {
       const locked = await this.#lock(run, address, { commands: [], names, mode: 'LOCK IN SHARE MODE' })
-      for (let loads = 0; ; loads++) {
-        try {
-          const resource = resourceFromRow(locked.row, address, locked.loaded)
-          const { events } = step(resource, { type: 'expire' }, this.#contextOf(address, locked))
-          const isDue = events.length > 0
-          const result = locked.row.state === null || isDue ? undefined : view(resource)
-          await run(new Packet().add('COMMIT'))
-          return { result, isDue }
-        } catch (error) {
-          if (!(error instanceof NotLoaded) || loads === LOADS) throw error
-          await load(run, locked.loaded, { ...address, nowMs: locked.nowMs, wanted: error.wanted })
-        }
-      }
+      const looked = await loadedFor(run, { ...address, ...locked, commands: [] }, () => {
+        const resource = resourceFromRow(locked.row, address, locked.loaded)
+        const { events } = step(resource, { type: 'expire' }, contextOf(address, locked))
+        const isDue = events.length > 0
+        return { isDue, result: locked.row.state === null || isDue ? undefined : view(resource) }
+      })
+      await run(new Packet().add('COMMIT'))
+      return looked
     })
   }
 
@@ -102,7 +93,7 @@ export class Steps {
     { namespace, resource }: Address,
     {
       commands,
-      names = namesOf(commands),
+      names = namesOf(commands.filter(isAcquire)),
       mode,
     }: { commands: readonly Command[]; names?: readonly string[]; mode: string },
   ): Promise<Locked> {
@@ -116,9 +107,9 @@ export class Steps {
     const results = await run(packet)
     const row = results[1][0] ?? (mode === 'FOR UPDATE' ? await this.#create(run, { namespace, resource }) : NOTHING)
     const loaded = new Loaded()
-    if (names.length > 0) takeMemories(loaded, names, results[3])
+    if (names.length > 0) takeMemories(loaded, names, results[2 + SURROUNDINGS])
     const alive = sessions.length > 0 ? results.at(-1).map(({ session }: { session: string }) => session) : []
-    const surroundings = await surroundingsOf(run, results[2][0], this.#neighbours)
+    const surroundings = await surroundingsOf(run, results.slice(2), this.#neighbours)
     const nowMs = Math.max(surroundings.nowMs, lastStepMs(row))
     return { row, shard, loaded, alive: new Set(alive), ...surroundings, nowMs }
   }
@@ -137,40 +128,61 @@ export class Steps {
     return results[1][0]
   }
 
-  async #take(run: Run, address: Address, locked: Locked, commands: readonly Command[]): Promise<Batch> {
-    const { row, nowMs, shard, fenceFloor, hearers, alive } = locked
-    const resource = resourceFromRow(row, address, locked.loaded)
-    const before = resource.waiters.size
+  #take(address: Address, locked: Locked, commands: readonly Command[]) {
+    const resource = resourceFromRow(locked.row, address, locked.loaded)
+    const waitersBefore = resource.waiters.size
     const places = new SessionPlaces(resource)
-    const context = this.#contextOf(address, locked)
-    const steps = commands.map((command): TakenStep => {
-      if (isAcquire(command) && command.session !== undefined && !alive.has(command.session))
+    const context = contextOf(address, locked)
+    const taken = commands.map((command): TakenStep => {
+      if (isAcquire(command) && command.session !== undefined && !locked.alive.has(command.session))
         return { command, reply: { status: 'refused', code: 'session-lost' }, events: [] }
       return { command, ...step(resource, command, context) }
     })
-    const dueAtMs = dueOf(resource)
+    return { resource, places, waitersBefore, taken }
+  }
+
+  async #keep(run: Run, address: Address, taken: Locked & Taken): Promise<Batch> {
+    const { resource, nowMs, steps, hearers } = taken
     const events = steps.flatMap((each) => each.events)
     const ring = await this.#neighbours.mailbox.concerned(run, events, hearers)
-    const letter: Letter = { ...address, atMs: nowMs, dueAtMs, events }
+    const letter: Letter = { ...address, atMs: nowMs, dueAtMs: dueOf(resource), events }
     const rest = await save(run, {
-      resource,
-      row,
-      rowMs: lastStepMs(row),
-      nowMs,
-      shard,
-      fenceFloor,
-      commands,
-      places,
+      ...taken,
+      rowMs: lastStepMs(taken.row),
       mail: ring.length > 0 ? { to: ring, body: JSON.stringify(letter) } : undefined,
       history: this.#recordHistory ? steps : [],
     })
     await commit(run, rest)
-    return { letter, steps, ring, waiting: resource.waiters.size - before }
+    return { letter, steps, ring, waiting: resource.waiters.size - taken.waitersBefore }
   }
+}
 
-  #contextOf({ namespace }: Address, { nowMs, policy, fenceFloor }: Locked) {
-    return { nowMs, policy: policyOf(policy, namespace), fenceFloor }
+interface Taken {
+  readonly resource: ResourceInRows
+  readonly places: SessionPlaces
+  readonly waitersBefore: number
+  readonly commands: readonly Command[]
+  readonly steps: readonly TakenStep[]
+}
+
+/** Does the work with what is loaded; where it wants more, that is loaded, and the work done again from the start. */
+async function loadedFor<Result>(
+  run: Run,
+  around: Omit<Loading, 'wanted'> & { readonly loaded: Loaded },
+  work: () => Result,
+): Promise<Result> {
+  for (let loads = 0; ; loads++) {
+    try {
+      return work()
+    } catch (error) {
+      if (!(error instanceof NotLoaded) || loads === LOADS) throw error
+      await load(run, around.loaded, { ...around, wanted: error.wanted })
+    }
   }
+}
+
+function contextOf({ namespace }: Address, { nowMs, policy, fenceFloor }: Locked) {
+  return { nowMs, policy: policyOf(policy, namespace), fenceFloor }
 }
 
 /** Locked as it is until the step is committed: a session cannot end meanwhile. */
@@ -190,13 +202,4 @@ async function commit(run: Run, packet: Packet): Promise<void> {
 
 function isAcquire(command: Command): command is Acquire {
   return command.type === 'acquire'
-}
-
-/** The asks that commands speak of: what is remembered of them is wanted for certain. */
-function namesOf(commands: readonly Command[]): string[] {
-  const names = commands.flatMap((command) => {
-    if (command.type !== 'acquire' && command.type !== 'release' && command.type !== 'cancel') return []
-    return askName(command.operation, command.owner, command.hold)
-  })
-  return [...new Set(names)]
 }

@@ -1,6 +1,6 @@
 import type { Policy } from '../../core/index.ts'
 import type { DatabaseClock } from './clock.ts'
-import type { Packet, Run } from './connections.ts'
+import type { Packet, Results, Run } from './connections.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { StoredPolicy } from './stored-policy.ts'
 
@@ -19,34 +19,29 @@ export interface Neighbours {
   readonly mailbox: Mailbox
 }
 
-interface SurroundingsRow {
-  readonly now_ms: number
-  readonly fence_floor: number
-  readonly version: number
-  readonly hearers: string | null
-  readonly has_mail: number
-}
+/** How many statements `askSurroundings` adds. */
+export const SURROUNDINGS = 3
 
+/** Short ones: a server takes longer over one that asks for everything. */
 export function askSurroundings(packet: Packet, { clock, mailbox }: Neighbours, shard: number): void {
   const now = clock.sql
-  const statement = `SELECT ${now} AS now_ms, s.fence_floor, p.version,
-    (SELECT GROUP_CONCAT(process) FROM baton_processes WHERE process <> ? AND expires_at_ms > ${now}) AS hearers,
-    EXISTS(SELECT 1 FROM baton_mail WHERE process = ?) AS has_mail
+  const clockFloorAndPolicy = `SELECT ${now} AS now_ms, s.fence_floor, p.version
     FROM baton_shards s JOIN baton_policy p ON p.id = 1 WHERE s.shard = ?`
-  packet.add(statement, mailbox.process, mailbox.process, shard)
+  const hearers = `SELECT process FROM baton_processes WHERE process <> ? AND expires_at_ms > ${now}`
+  packet.add(clockFloorAndPolicy, shard).add(hearers, mailbox.process).add(mailbox.select, mailbox.process)
 }
 
 export async function surroundingsOf(
   run: Run,
-  row: SurroundingsRow,
+  [[row], hearers, mail]: Results,
   { clock, policy, mailbox }: Neighbours,
 ): Promise<Surroundings> {
   clock.heard(row.now_ms)
-  if (row.has_mail) await mailbox.takeAlong(run)
+  mailbox.take(mail)
   return {
     nowMs: row.now_ms,
     fenceFloor: row.fence_floor,
     policy: await policy.ofVersion(run, row.version),
-    hearers: row.hearers?.split(',') ?? [],
+    hearers: hearers.map(({ process }: { process: string }) => process),
   }
 }

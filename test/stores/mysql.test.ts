@@ -1,0 +1,211 @@
+import { createConnection } from 'mysql2/promise'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Acquire, defaultNamespacePolicy, defaultPolicy } from '../../src/core/index.ts'
+import { migrate, migrationsText, openMysqlStore } from '../../src/stores/mysql/index.ts'
+import type { Store } from '../../src/stores/store.ts'
+import { type Mariadb, startMariadb } from '../../src/testing/harness/mariadb.ts'
+import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
+
+let mariadb: Mariadb
+let url: string
+let database: string
+let databases = 0
+const stores: Store[] = []
+const clock = new SimulatedClock()
+
+beforeAll(async () => {
+  mariadb = await startMariadb()
+}, 120_000)
+afterAll(() => mariadb.stop())
+beforeEach(async () => {
+  database = `m_${++databases}`
+  url = await mariadb.createDatabase(database)
+})
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close()
+})
+
+const at = { namespace: 'default', resource: 'r' }
+const ask = (owner: string, more: Partial<Acquire> = {}): Acquire => ({
+  type: 'acquire',
+  operation: 'lock',
+  node: 'n',
+  owner,
+  hold: '1',
+  ttlMs: 30_000,
+  ...more,
+})
+const fenceOf = (reply: { status: string }) => (reply as unknown as { fence: number }).fence
+
+/** Two of them on one database are two processes to one another: neither knows of the other but through it. */
+async function open(options: Partial<Parameters<typeof openMysqlStore>[0]> = {}): Promise<Store> {
+  const store = await openMysqlStore({ url, clock, ...options })
+  stores.push(store)
+  return store
+}
+
+test('V1: of many askers in two processes one is granted, and only the owner releases', async () => {
+  const [a, b] = [await open(), await open()]
+  const asks = Array.from({ length: 40 }, (_, index) => (index % 2 ? a : b).step(at, ask(`o${index}`, { waitMs: 0 })))
+  const replies = await Promise.all(asks)
+  expect(replies.filter(({ status }) => status === 'granted')).toHaveLength(1)
+  const owner = `o${replies.findIndex(({ status }) => status === 'granted')}`
+  const fence = fenceOf(replies.find(({ status }) => status === 'granted')!)
+  const release = { type: 'release', operation: 'lock', hold: '1', outcome: 'success', fence } as const
+  expect(await b.step(at, { ...release, owner: 'somebody' })).toEqual({ status: 'refused', code: 'not-holder' })
+  expect((await a.read(at))?.grants).toHaveLength(1)
+  expect((await b.step(at, { ...release, owner })).status).toBe('released')
+})
+
+test('V2: a dead owner is followed after its ttl, and those who ask meanwhile do not renew its lease', async () => {
+  const [a, b] = [await open(), await open()]
+  const first = fenceOf(await a.step(at, ask('dead', { ttlMs: 2_000 })))
+  for (let count = 0; count < 19; count++) {
+    clock.jump(100)
+    expect((await b.step(at, ask('next', { waitMs: 0 }))).status).toBe('refused')
+  }
+  clock.jump(100)
+  const second = await b.step(at, ask('next', { waitMs: 0 }))
+  expect(second.status).toBe('granted')
+  expect(fenceOf(second)).toBeGreaterThan(first)
+  const late = { type: 'release', operation: 'lock', owner: 'dead', hold: '1', outcome: 'success' } as const
+  expect((await a.step(at, { ...late, fence: first })).status).toBe('refused')
+})
+
+test('V3: re-entry renews', async () => {
+  const [a, b] = [await open(), await open()]
+  const fence = fenceOf(await a.step(at, ask('o', { ttlMs: 2_000 })))
+  clock.jump(1_900)
+  expect(await b.step(at, ask('o', { ttlMs: 2_000, hold: '2' }))).toMatchObject({ status: 'granted', fence, holds: 2 })
+  clock.jump(1_900)
+  expect((await b.step(at, ask('other', { waitMs: 0 }))).status).toBe('refused')
+  expect((await a.read(at))?.grants[0]).toMatchObject({ fence, holds: 2 })
+})
+
+test('V4: a set of holds is freed by the last', async () => {
+  const [a, b] = [await open(), await open()]
+  const fence = fenceOf(await a.step(at, ask('o')))
+  await b.step(at, ask('o', { hold: '2' }))
+  // The same hold again adds nothing.
+  expect(await b.step(at, ask('o', { hold: '2' }))).toMatchObject({ fence, holds: 2 })
+  const release = { type: 'release', operation: 'lock', owner: 'o', fence, outcome: 'success' } as const
+  expect(await a.step(at, { ...release, hold: '2' })).toMatchObject({ status: 'released', holdsLeft: 1 })
+  expect((await b.step(at, ask('other', { waitMs: 0 }))).status).toBe('refused')
+  expect(await b.step(at, { ...release, hold: '1' })).toMatchObject({ status: 'released', holdsLeft: 0 })
+  expect((await b.step(at, ask('other', { waitMs: 0 }))).status).toBe('granted')
+})
+
+test('V5: a waiter in another process is told by the release itself', async () => {
+  const [a, b] = [await open(), await open()]
+  await b.openSession({ session: 's', node: 'n', ttlMs: 30_000 })
+  const fence = fenceOf(await a.step(at, ask('holder')))
+  await b.step(at, ask('waiter', { session: 's' }))
+  const told = new Promise((resolve) => b.subscribe((event) => event.type === 'granted' && resolve(event.fence)))
+  await a.step(at, { type: 'release', operation: 'lock', owner: 'holder', hold: '1', fence, outcome: 'success' })
+  expect(await told).toBe(fence + 1)
+})
+
+test('fairness: strictly in the order of the tickets, over processes', async () => {
+  const processes = [await open(), await open(), await open()]
+  let fence = fenceOf(await processes[0]!.step(at, ask('o0')))
+  for (let index = 1; index <= 12; index++) {
+    const reply = await processes[index % 3]!.step(at, ask(`o${index}`))
+    expect(reply).toEqual({ status: 'queued', position: index })
+  }
+  for (let index = 0; index < 12; index++) {
+    const release = { type: 'release', operation: 'lock', owner: `o${index}`, hold: '1', outcome: 'success' } as const
+    await processes[(index + 1) % 3]!.step(at, { ...release, fence })
+    const reply = await processes[(index + 2) % 3]!.step(at, ask(`o${index + 1}`))
+    expect(reply).toMatchObject({ status: 'granted', fence: fence + 1 })
+    fence++
+  }
+})
+
+test('one who hears all is told of what other processes do, in order', async () => {
+  const [a, b] = [await open(), await open()]
+  const heard: string[] = []
+  b.subscribe((event) => heard.push(`${event.resource} ${event.type}`))
+  await b.hearAll()
+  const expected: string[] = []
+  for (let round = 0; round < 20; round++) {
+    const fence = fenceOf(await a.step(at, ask(`o${round}`)))
+    await a.step(at, { type: 'release', operation: 'lock', owner: `o${round}`, hold: '1', fence, outcome: 'success' })
+    expected.push('r granted', 'r ended')
+  }
+  await expect.poll(() => heard.length).toBe(expected.length)
+  expect(heard).toEqual(expected)
+})
+
+test('the tables are made once, however many start at once, with rights on one schema alone', async () => {
+  const opened = await Promise.all(Array.from({ length: 8 }, () => open()))
+  const asks = opened.map((store, index) => store.step(at, ask(`o${index}`, { waitMs: 0 })))
+  expect((await Promise.all(asks)).filter(({ status }) => status === 'granted')).toHaveLength(1)
+  expect(await migrate(url)).toEqual({ applied: [], version: 1 })
+})
+
+test('a user that may not make tables works on those that somebody else has made', async () => {
+  const admin = await createConnection({ socketPath: mariadb.socket, user: 'root', database, multipleStatements: true })
+  await admin.query(migrationsText())
+  await admin.query(`REVOKE ALL ON \`${database.replace('_', '\\_')}\`.* FROM '${database}'@'127.0.0.1'`)
+  await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON \`${database}\`.* TO '${database}'@'127.0.0.1'`)
+  admin.destroy()
+  const store = await open()
+  expect((await store.step(at, ask('o'))).status).toBe('granted')
+})
+
+test('a policy that differs from the stored one is refused with a sentence', async () => {
+  const queueing = { namespaces: { default: { ...defaultNamespacePolicy, queueing: false } } }
+  await open({ policy: queueing })
+  await open({ policy: queueing })
+  await open()
+  await expect(open({ policy: defaultPolicy })).rejects.toThrow(/another policy.*baton policy/)
+})
+
+test('tables of another engine and of a newer version are refused with a sentence', async () => {
+  await migrate(url)
+  await mariadb.query(`ALTER TABLE ${database}.baton_mail ENGINE=MyISAM`)
+  await expect(open()).rejects.toThrow(/baton_mail is MyISAM.*ENGINE=InnoDB/)
+  await mariadb.query(`ALTER TABLE ${database}.baton_mail ENGINE=InnoDB`)
+  await mariadb.query(`INSERT INTO ${database}.baton_migrations (number) VALUES (99)`)
+  await expect(open()).rejects.toThrow(/version 99.*upgrade/)
+})
+
+test('a wrong password, a missing database and a bad URL are said to be so, without the password', async () => {
+  const wrong = url.replace(/:[^:@]+@/, ':s3cret@')
+  for (const [bad, sentence] of [
+    [wrong, /refuses this user/],
+    [url.replace(/\/m_\d+$/, '/nowhere'), /refuses this user|create the database/],
+    ['mysql://host', /named like mysql:\/\//],
+    [`${url}?conections=3`, /'conections' means nothing/],
+  ] as const) {
+    const error = await openMysqlStore({ url: bad }).catch((thrown: Error) => thrown)
+    expect(String((error as Error).message)).toMatch(sentence)
+    expect(String(error)).not.toContain('s3cret')
+  }
+})
+
+test('another server raises all fences, for it may have missed the last ones', async () => {
+  const before = fenceOf(await (await open()).step(at, ask('o')))
+  await mariadb.query(`UPDATE ${database}.baton_server SET identity = 'another'`)
+  const store = await open()
+  await store.step(at, { type: 'revoke', operation: 'lock' })
+  const after = fenceOf(await store.step(at, ask('p')))
+  expect(before).toBeLessThan(2 ** 32)
+  expect(after).toBeGreaterThan(2 ** 32)
+})
+
+test('a queue of thousands is told in one go', async () => {
+  const store = await open()
+  const fence = fenceOf(await store.step(at, ask('o', { operation: 'pull' })))
+  const waiters = Array.from({ length: 3_000 }, (_, index) => ask(`w${index}`, { operation: 'pull' }))
+  for (let from = 0; from < waiters.length; from += 500)
+    await Promise.all(waiters.slice(from, from + 500).map((waiter) => store.step(at, waiter)))
+  expect(store.waiting()).toBe(3_000)
+  let told = 0
+  store.subscribe((event) => {
+    if (event.type === 'told') told += event.askers.length
+  })
+  await store.step(at, { type: 'release', operation: 'pull', owner: 'o', hold: '1', fence, outcome: 'success' })
+  expect(told).toBe(3_000)
+  expect((await store.step(at, waiters[2_999]!)).status).toBe('skip')
+}, 60_000)
