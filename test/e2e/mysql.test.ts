@@ -1,0 +1,219 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Mariadb, startMariadb } from '../../src/testing/harness/mariadb.ts'
+import { baton, killRest, openFolder, startServer, until } from './cli-process.ts'
+import { killLibraries, LibraryProcess } from './library.ts'
+
+/*
+ * The built product on a MariaDB of the test's own: processes of their own, with no server between them, and servers side
+ * by side.
+ */
+let mariadb: Mariadb
+let url: string
+let databases = 0
+const folder = openFolder()
+
+beforeAll(async () => {
+  mariadb = await startMariadb()
+}, 120_000)
+afterAll(async () => {
+  killRest()
+  killLibraries()
+  folder.remove()
+  await mariadb.stop()
+})
+beforeEach(async () => {
+  url = await mariadb.createDatabase(`e_${++databases}`)
+  // The tables are there before many come at once: that they are made once is another test.
+  expect((await baton(['store', 'migrate', url])).code).toBe(0)
+})
+
+async function questions(): Promise<number> {
+  const [row] = await mariadb.query<{ Value: string }>("SHOW GLOBAL STATUS LIKE 'Questions'")
+  return Number(row!.Value)
+}
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const median = (numbers: number[]) => numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)]!
+
+test('ten processes count in a file under a lock, and the count is right to the last one', async () => {
+  const counter = folder.path('counter')
+  writeFileSync(counter, '0')
+  const count = `v=$(cat ${counter}); sleep 0.02; echo $((v + 1)) > ${counter}`
+  const each = async (index: number) => {
+    for (let round = 0; round < 3; round++) {
+      const end = await baton([
+        'run',
+        'lock',
+        'counter',
+        '--node',
+        `n${index}`,
+        '--store',
+        url,
+        '--',
+        'sh',
+        '-c',
+        count,
+      ])
+      expect([end.code, end.stderr]).toEqual([0, ''])
+    }
+  }
+  await Promise.all(Array.from({ length: 10 }, (_, index) => each(index)))
+  expect(readFileSync(counter, 'utf8').trim()).toBe('30')
+}, 120_000)
+
+test('twenty waiters in different processes are granted strictly in their order', async () => {
+  const processes = await Promise.all(
+    Array.from({ length: 21 }, (_, index) => LibraryProcess.start(url, `n${index}`, 60_000)),
+  )
+  const asks = []
+  for (const [index, process] of processes.entries()) {
+    const ask = process.acquire('r')
+    asks.push(ask)
+    if (index === 0) await ask.ended
+    else expect((await ask.queued()).queued).toBe(index)
+  }
+  const order: number[] = []
+  for (const [index, ask] of asks.entries()) void ask.ended.then(() => order.push(index))
+  for (const ask of asks) {
+    await ask.ended
+    await ask.release()
+  }
+  expect(order).toEqual(asks.map((_, index) => index))
+  await Promise.all(processes.map((process) => process.kill()))
+}, 120_000)
+
+test('a holder that is killed is followed within its ttl and a second', async () => {
+  const ttlMs = 3_000
+  const holder = await LibraryProcess.start(url, 'holder', ttlMs)
+  const waiter = await LibraryProcess.start(url, 'waiter', 30_000)
+  await holder.acquire('r').ended
+  const ask = waiter.acquire('r')
+  await ask.queued()
+  await holder.kill()
+  const killedMs = Number(process.hrtime.bigint()) / 1e6
+  const { atMs } = await ask.ended
+  expect(atMs - killedMs).toBeLessThan(ttlMs + 1_000)
+  await waiter.close()
+}, 60_000)
+
+test('five idle waiters cost fewer than two statements a second in all, and no old view of the database', async () => {
+  const holder = await LibraryProcess.start(url, 'holder')
+  await holder.acquire('r').ended
+  const waiters = await Promise.all(Array.from({ length: 5 }, (_, index) => LibraryProcess.start(url, `n${index}`)))
+  for (const waiter of waiters) await waiter.acquire('r').queued()
+  await sleep(1_000)
+  const before = await questions()
+  await sleep(20_000)
+  // One is the question itself.
+  const perSecond = ((await questions()) - before - 1) / 20
+  expect(perSecond).toBeLessThan(2)
+  const [status] = await mariadb.query<{ Status: string }>('SHOW ENGINE INNODB STATUS')
+  expect(status!.Status).toContain('0 read views open inside InnoDB')
+  const locked = await mariadb.query('SELECT * FROM information_schema.INNODB_TRX WHERE trx_rows_locked > 0')
+  expect(locked).toEqual([])
+  await Promise.all([holder, ...waiters].map((process) => process.kill()))
+}, 90_000)
+
+test('five hundred waiters in one process use eleven connections at most', async () => {
+  const holder = await LibraryProcess.start(url, 'holder')
+  const held = holder.acquire('r')
+  await held.ended
+  const crowd = await LibraryProcess.start(url, 'crowd')
+  const asks = Array.from({ length: 500 }, () => crowd.acquire('r'))
+  await Promise.all(asks.map((ask) => ask.queued()))
+  const user = new URL(url).username
+  const count = async () => {
+    const statement = 'SELECT COUNT(*) AS count FROM information_schema.PROCESSLIST WHERE USER = ?'
+    return (await mariadb.query<{ count: number }>(statement, [user]))[0]!.count
+  }
+  let most = await count()
+  await held.release()
+  const granted = new Set<number>()
+  for (const ask of asks) void ask.ended.then(({ granted: fence }) => granted.add(fence))
+  for (let turn = 0; turn < 20; turn++) {
+    await until('one more is granted', () => granted.size > turn)
+    const next = await Promise.race(asks.filter((_, index) => index === turn).map((ask) => ask.ended.then(() => ask)))
+    await next.release()
+    most = Math.max(most, await count())
+  }
+  // Ten and a bell each.
+  expect(most).toBeLessThanOrEqual(22)
+  await Promise.all([holder.kill(), crowd.kill()])
+}, 120_000)
+
+test('a hand-over from one process to another takes less than 10 ms at the median', async () => {
+  const [a, b] = [await LibraryProcess.start(url, 'a'), await LibraryProcess.start(url, 'b')]
+  const tookMs: number[] = []
+  let held = a.acquire('r')
+  await held.ended
+  for (let round = 0; round < 60; round++) {
+    const next = (round % 2 ? a : b).acquire('r')
+    await next.queued()
+    // It has gone to sleep until then, as one that has waited for long.
+    await sleep(20)
+    const { atMs: releasedMs } = await held.release()
+    const { atMs: grantedMs } = await next.ended
+    tookMs.push(grantedMs - releasedMs)
+    held = next
+  }
+  console.log(`hand-over between processes: p50 ${median(tookMs).toFixed(1)} ms`)
+  expect(median(tookMs)).toBeLessThan(10)
+  await Promise.all([a.close(), b.close()])
+}, 60_000)
+
+test('servers side by side on one database: a waiter at one is told of the release at another', async () => {
+  const store = ['--store', url]
+  const servers = [await startServer(store), await startServer(store), await startServer(store)]
+  const holder = servers[0]!.start('run', 'pull', 'layer', '--node', 'a', '--', 'sh', '-c', 'sleep 1.5')
+  await until('it is held', async () => (await servers[1]!.baton('status', 'layer')).stdout.includes('pull'))
+  const waiters = servers
+    .slice(1)
+    .map((server, index) => server.baton('run', 'pull', 'layer', '--node', `w${index}`, '--', 'false'))
+  for (const { code, stderr } of await Promise.all(waiters)) {
+    expect(stderr).toMatch(/^skipped: pull layer was done by a/)
+    expect(code).toBe(0)
+  }
+  expect((await holder.ended).code).toBe(0)
+  await Promise.all(servers.map((server) => server.stop()))
+}, 60_000)
+
+test('while the database is away a server says so within ten seconds, and all goes on when it returns', async () => {
+  const server = await startServer(['--store', url])
+  const library = await LibraryProcess.start(url, 'library')
+  const add = () => fetch(`${server.url}/v1/references/add`, reference())
+  expect((await add()).status).toBe(200)
+  for (const away of ['killed', 'paused'] as const) {
+    if (away === 'killed') await mariadb.kill()
+    else mariadb.signal('SIGSTOP')
+    const startMs = Date.now()
+    const answer = await add()
+    expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([503, 'store-unavailable'])
+    expect(Date.now() - startMs).toBeLessThan(10_000)
+    const refused = await library.acquire(away, { waitMs: 20_000 }).ended
+    expect(refused).toMatchObject({ error: 'UnavailableError' })
+    if (away === 'killed') await mariadb.restart()
+    else mariadb.signal('SIGCONT')
+    await until('it answers again', async () => (await add()).status === 200)
+    const again = library.acquire(`${away} again`)
+    expect((await again.ended).granted).toBeGreaterThan(0)
+    await again.release()
+  }
+  await library.close()
+  await server.stop()
+}, 180_000)
+
+function reference(): RequestInit {
+  const body = JSON.stringify({ resource: 'r', node: 'n' })
+  return { method: 'POST', headers: { 'content-type': 'application/json' }, body }
+}
+
+test('baton store migrate --print shows what it would do, and does nothing', async () => {
+  const empty = await mariadb.createDatabase(`e_${++databases}`)
+  const { code, stdout } = await baton(['store', 'migrate', empty, '--print'])
+  expect(code).toBe(0)
+  expect(stdout).toContain('CREATE TABLE IF NOT EXISTS baton_resources')
+  expect((await baton(['store', 'check', empty])).stdout).toContain('there are no tables yet')
+  const none = await baton(['store', 'check', url.replace(/:\d+\//, ':1/')])
+  expect([none.code, none.stderr]).toEqual([69, expect.stringContaining('cannot be reached')])
+})
