@@ -54,6 +54,15 @@ export class SimulatedDisk implements Disk {
     return this.#isOff
   }
 
+  /** The same disk in the hands of the next process: only the one before was killed, so nothing is forgotten yet. */
+  afterKill(): SimulatedDisk {
+    this.turnOff()
+    const disk = new SimulatedDisk()
+    disk.#names = this.#names
+    disk.#durableNames = this.#durableNames
+    return disk
+  }
+
   /** The same disk after the power has come back. */
   afterCrash(tear: Tear = () => 0): SimulatedDisk {
     const disk = new SimulatedDisk()

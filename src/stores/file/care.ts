@@ -21,7 +21,7 @@ export async function checkFileStore(directory: string, disk: Disk = nodeDisk())
   return locked(disk, directory, async () => {
     const { read, losses, findings } = await readLosses(disk, directory)
     for (const loss of losses) findings.push(`${damageOf(loss)}; what is before it is good, ${lossOf(loss)}`)
-    for (const { number, end } of read.torn) {
+    for (const { number, end } of read.logs.filter(({ isTorn }) => isTorn)) {
       findings.push(
         `${logName(number)} ends at byte ${end} in a write that was cut short; nobody was told of it, and the next start cuts it off`,
       )
@@ -90,11 +90,11 @@ function raiseFences({ shards }: Resident, losses: readonly Loss[]): void {
 }
 
 /** The damaged files themselves, and the logs behind them, which go on from what is lost. */
-function filesOf({ contents, log }: StoreRead, losses: readonly Loss[]): string[] {
+function filesOf({ contents, logs }: StoreRead, losses: readonly Loss[]): string[] {
   const present = [...contents.logs.map(logName), ...contents.snapshots.map(snapshotName)]
   const damaged = losses.map(({ file }) => file).filter((file) => present.includes(file))
   const isLogDamaged = losses.some(({ file }) => file.startsWith('log-'))
-  const behind = isLogDamaged ? contents.logs.filter((number) => number > (log?.number ?? -1)).map(logName) : []
+  const behind = isLogDamaged ? contents.logs.filter((number) => number > (logs.at(-1)?.number ?? -1)).map(logName) : []
   return [...new Set([...damaged, ...behind])]
 }
 

@@ -2,10 +2,9 @@ import type { Resident } from '../resident.ts'
 import { type Entry, replay } from './entry.ts'
 import type { Damage } from './errors.ts'
 import { type Frame, frameAt, isZero, nextFrame } from './frame.ts'
+import type { LogEnd } from './log.ts'
 
-export interface LogRead {
-  /** Where the last good frame ends. */
-  readonly end: number
+export interface LogRead extends LogEnd {
   readonly records: number
   readonly restarts: number
   /** The latest time in it. */
@@ -20,7 +19,7 @@ export interface LogRead {
  * been cut short, as every one waits for the one before; so a whole frame behind a bad one means damage.
  */
 export function readLog(bytes: Buffer, resident: Resident): LogRead {
-  let read = { end: 0, records: 0, restarts: 0, lastMs: 0 }
+  let read = { end: 0, lastFrame: bytes.subarray(0, 0), records: 0, restarts: 0, lastMs: 0 }
   for (let frame = frameAt(bytes, 0); frame; frame = frameAt(bytes, frame.end)) {
     try {
       for (const entry of entriesOf(frame)) {
@@ -32,14 +31,14 @@ export function readLog(bytes: Buffer, resident: Resident): LogRead {
       const what = `what is there cannot be done once more: ${(error as Error).message}`
       return damaged(bytes, read, what)
     }
-    read = { ...read, end: frame.end }
+    read = { ...read, end: frame.end, lastFrame: bytes.subarray(frame.offset, frame.end) }
   }
   if (isZero(bytes, read.end)) return { ...read, isTorn: false }
   if (nextFrame(bytes, read.end + 1)) return damaged(bytes, read, 'what is there is not what was written')
   return { ...read, isTorn: true }
 }
 
-function damaged(bytes: Buffer, read: Pick<LogRead, 'end' | 'records' | 'restarts' | 'lastMs'>, what: string): LogRead {
+function damaged(bytes: Buffer, read: Omit<LogRead, 'isTorn' | 'damage'>, what: string): LogRead {
   const rest = countFrom(bytes, read.end)
   return { ...read, isTorn: false, damage: { offset: read.end, record: read.records + 1, what, ...rest } }
 }
