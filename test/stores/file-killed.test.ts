@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type Store, UnknownOutcome } from '../../src/stores/store.ts'
 import { settled } from '../../src/testing/index.ts'
 import { DiskError, SimulatedDisk } from '../../src/testing/simulated-disk.ts'
-import { DIRECTORY, openOn } from './file-world.ts'
+import { ask, DIRECTORY, openOn } from './file-world.ts'
 
 /*
  * A killed process leaves to the next one what it has written and not yet synced. The next one reads it, serves it and
@@ -11,11 +11,6 @@ import { DIRECTORY, openOn } from './file-world.ts'
 
 const roomy = { logLimit: 1_000_000 }
 const path = (name: string) => `${DIRECTORY}/${name}`
-const ask = (store: Store, resource: string) =>
-  store.step(
-    { namespace: 'default', resource },
-    { type: 'acquire', operation: 'lock', node: 'a', owner: 'a', hold: '1', ttlMs: 30_000 },
-  )
 
 async function held(store: Store): Promise<string[]> {
   const { resources } = await store.list({ limit: 1_000, active: true })
@@ -25,7 +20,7 @@ async function held(store: Store): Promise<string[]> {
 /** Asks, several at a time, until the process is killed. */
 async function askUntilKilled(store: Store, disk: SimulatedDisk): Promise<void> {
   for (let index = 0; !disk.isOff; index++) {
-    void ask(store, `r${index}`)
+    void ask(store, 'a', `r${index}`)
     await settled()
   }
 }
@@ -34,7 +29,7 @@ async function askUntilKilled(store: Store, disk: SimulatedDisk): Promise<void> 
 async function expectAllThereAfterPowerLoss(killed: SimulatedDisk): Promise<void> {
   const disk = killed.afterKill()
   const next = await openOn(disk, roomy)
-  await ask(next, 'next')
+  await ask(next, 'a', 'next')
   const served = await held(next)
   expect(served).toContain('next')
   const last = await openOn(disk.afterCrash(), roomy)
@@ -74,8 +69,8 @@ test('killed before the last write to a log is synced, when the next log is ther
 test('killed after a sync that failed and a write that could not be taken back', async () => {
   const disk = new SimulatedDisk()
   const store = await openOn(disk, roomy)
-  await ask(store, 'first')
+  await ask(store, 'a', 'first')
   disk.fault = (what, at) => (what !== 'write' && at === path('log-0') ? new DiskError('EIO') : undefined)
-  await expect(ask(store, 'unknown')).rejects.toThrow(UnknownOutcome)
+  await expect(ask(store, 'a', 'unknown')).rejects.toThrow(UnknownOutcome)
   await expectAllThereAfterPowerLoss(disk)
 })

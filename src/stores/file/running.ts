@@ -42,6 +42,8 @@ export class Running {
   #turnover: Promise<void> | undefined
   /** After a turnover that failed, the next one is tried when the log has grown to this. */
   #tryAgainAt = 0
+  /** It was closed, or has failed: a snapshot would be of no use. */
+  #isOver = false
 
   private constructor(options: RunningOptions, read: StoreRead, log: Log) {
     this.#options = options
@@ -53,7 +55,7 @@ export class Running {
       log,
       defer: options.defer,
       onFailed: (error) => {
-        this.#snapshot?.abort()
+        this.#end()
         options.onFailed(error)
       },
       onDurable: (events) => {
@@ -119,7 +121,7 @@ export class Running {
   async close(): Promise<void> {
     this.resident.journal = undefined
     await this.#commit.durable().catch(() => {})
-    this.#snapshot?.abort()
+    this.#end()
     await this.#turnover
     await this.#commit.log.trim()
   }
@@ -134,6 +136,11 @@ export class Running {
     this.resident.journal = undefined
     await this.#turnover
     await this.#commit.log.close().catch(() => {})
+  }
+
+  #end(): void {
+    this.#isOver = true
+    this.#snapshot?.abort()
   }
 
   #setPolicy(policy: StoredPolicy): void {
@@ -180,6 +187,7 @@ export class Running {
     const { disk, directory, defer, logLimit: limit } = this.#options
     const number = this.#commit.log.number + 1
     const log = await Log.create(disk, { number, path: join(directory, logName(number)), limit })
+    if (this.#isOver) return log.close()
 
     // No await from here to the switch: the snapshot is of exactly this place in the log.
     const before = this.#commit.log
