@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Resident } from '../resident.ts'
-import { checkFormat, logName, snapshotName, writeFormat } from './directory.ts'
+import { checkFormat, isOfStore, logName, snapshotName, writeFormat } from './directory.ts'
 import type { Disk } from './disk.ts'
 import type { StoredPolicy } from './entry.ts'
 import { DamagedStore } from './errors.ts'
@@ -26,7 +26,7 @@ export async function checkFileStore(directory: string, disk: Disk = nodeDisk())
         `${logName(number)} ends at byte ${end} in a write that was cut short; nobody was told of it, and the next start cuts it off`,
       )
     }
-    findings.push(`${directory} has ${countsOf(read)}`)
+    findings.push(`${directory} has ${countsOf(read)}; ${read.records} records are in its log`)
     return { isSound: losses.length === 0, findings }
   })
 }
@@ -72,7 +72,8 @@ async function readLosses(disk: Disk, directory: string) {
 }
 
 async function locked<Result>(disk: Disk, directory: string, run: () => Promise<Result>): Promise<Result> {
-  if (!(await disk.list(directory).catch(() => []))?.length) throw new Error(`${directory} has no store in it`)
+  const names = await disk.list(directory).catch((): string[] => [])
+  if (!names.some(isOfStore)) throw new Error(`${directory} has no store in it`)
   const release = await disk.lock(directory)
   try {
     return await run()
@@ -105,10 +106,10 @@ function damageOf({ file, offset, record, what }: Loss): string {
 
 function lossOf({ lostRecords, lostBytes }: Loss): string {
   if (lostRecords === undefined) return 'what was there is lost'
-  return `${lostRecords} records (${lostBytes} bytes) from there on are lost`
+  return `at least ${lostRecords} records (${lostBytes} bytes) from there on are lost`
 }
 
-function countsOf({ resident, records }: StoreRead): string {
+function countsOf({ resident }: StoreRead): string {
   const { resources, grants, waiters, sessions } = resident.counts()
-  return `${resources} resources, ${grants} grants, ${waiters} waiters and ${sessions} sessions; ${records} records are in its log`
+  return `${resources} resources, ${grants} grants, ${waiters} waiters and ${sessions} sessions`
 }

@@ -7,7 +7,7 @@ import { type Disk, readAll } from './disk.ts'
 import type { StoredPolicy } from './entry.ts'
 import { type Damage, DamagedStore } from './errors.ts'
 import { nextFrame } from './frame.ts'
-import { countFrom, type LogRead, readLog } from './log-reader.ts'
+import { countFrom, type LogRead, type Lost, readLog } from './log-reader.ts'
 import { holdingsInText, resourceFromText, resourceToText } from './resource-text.ts'
 import { readSnapshot } from './snapshot-reader.ts'
 
@@ -23,10 +23,8 @@ export interface StoreRead {
   readonly contents: Contents
 }
 
-export interface Loss extends Damage {
-  readonly lostRecords?: number
-  readonly lostBytes?: number
-}
+/** Without the numbers nobody knows how much it is. */
+export type Loss = Damage & Partial<Lost>
 
 export interface ReadOptions {
   readonly disk: Disk
@@ -108,16 +106,22 @@ async function readLogs({
     }
     const bytes = await bytesOf(disk, join(directory, logName(number)))
     const torn = logs.find(({ isTorn }) => isTorn)
+    let loss: (Damage & Lost) | undefined
     if (torn && nextFrame(bytes, 0)) {
-      const { end: offset, records } = torn
       const what = 'it ends before the next one begins'
-      onLoss({ file: logName(torn.number), offset, record: records + 1, what, ...countFrom(bytes, 0) })
-      break
+      const place = { file: logName(torn.number), offset: torn.end, record: torn.records + 1, what }
+      loss = { ...place, ...countFrom(bytes, 0) }
+    } else {
+      const read = readLog(bytes, resident)
+      logs.push({ number, ...read })
+      loss = read.damage && { file: logName(number), ...read.damage }
     }
-    const read = readLog(bytes, resident)
-    logs.push({ number, ...read })
-    if (!read.damage) continue
-    onLoss({ file: logName(number), ...read.damage })
+    if (!loss) continue
+    for (const behind of contents.logs.filter((each) => each > number)) {
+      const { lostRecords, lostBytes } = countFrom(await bytesOf(disk, join(directory, logName(behind))), 0)
+      loss = { ...loss, lostRecords: loss.lostRecords + lostRecords, lostBytes: loss.lostBytes + lostBytes }
+    }
+    onLoss(loss)
     break
   }
   return logs
