@@ -81,7 +81,7 @@ export class Resident {
     return settled && this.shards.look(settled)
   }
 
-  list(query: ListQuery): Page {
+  list(query: ListQuery): Promise<Page> {
     return listOf(this.shards, query)
   }
 

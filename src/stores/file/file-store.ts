@@ -141,8 +141,11 @@ class FileStore implements Store {
     })
   }
 
-  list(query: ListQuery): Promise<Page> {
-    return this.#commit(({ resident }) => resident.list(query))
+  async list(query: ListQuery): Promise<Page> {
+    const running = this.#served()
+    const page = await running.resident.list(query)
+    await running.durable()
+    return page
   }
 
   openSession(request: SessionRequest): Promise<SessionReply> {
@@ -201,11 +204,15 @@ class FileStore implements Store {
 
   /** Runs at once; answers when everything that the answer rests on is on the disk. */
   async #commit<Answer>(run: (running: Running, nowMs: number) => Answer): Promise<Answer> {
-    const running = this.#running
-    if (!running) throw new StoreUnavailable(this.#trouble)
+    const running = this.#served()
     const answer = run(running, this.nowMs())
     await running.durable()
     return answer
+  }
+
+  #served(): Running {
+    if (!this.#running) throw new StoreUnavailable(this.#trouble)
+    return this.#running
   }
 
   /** What is in memory is ahead of the disk now, and nobody may see it: all begins anew from the disk. */
