@@ -27,6 +27,17 @@ test('a stall of the process is no time at all, whoever asks first after it', ()
   expect(clock.nowMs()).toBe(1_400)
 })
 
+test('a stall does not take back what was told since the last beat', () => {
+  const { clock, pass } = clockAt(1_000)
+  pass(150)
+  expect(clock.nowMs()).toBe(1_150)
+  pass(60_000)
+  expect(clock.nowMs()).toBe(1_150)
+  pass(200)
+  clock.beat()
+  expect(clock.nowMs()).toBe(1_200)
+})
+
 test('it never runs backwards', () => {
   const { clock, pass } = clockAt(0)
   let last = clock.nowMs()

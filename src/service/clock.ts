@@ -13,6 +13,7 @@ export class SteadyClock implements Clock {
   readonly #rawMs: () => number
   #lastBeatMs: number
   #stalledMs = 0
+  #toldMs = -Infinity
 
   constructor(rawMs: () => number) {
     this.#rawMs = rawMs
@@ -26,7 +27,9 @@ export class SteadyClock implements Clock {
       this.#stalledMs += pauseMs
       this.#lastBeatMs = rawMs
     }
-    return rawMs - this.#stalledMs
+    // What was told between the last beat and the stall stands: time waits until it has caught up.
+    this.#toldMs = Math.max(this.#toldMs, rawMs - this.#stalledMs)
+    return this.#toldMs
   }
 
   /** To be called regularly: two beats far apart are how a stall shows. */

@@ -10,6 +10,18 @@ const record = fc.record({
   deadlineMs: fc.oneof(fc.nat(5), fc.constant(Infinity)),
 })
 
+test('however often their bytes move, there are no more pages than were needed at once', () => {
+  const cold = new ColdRecords()
+  const page = Buffer.from('{}')
+  const record = { nameFrom: 0, from: 0, to: 2, deadlineMs: Infinity }
+  for (let hash = 0; hash < 4; hash++) cold.add({ ...record, page, hash })
+  for (let snapshot = 0; snapshot < 10; snapshot++) {
+    const pages = [Buffer.from('{}'), Buffer.from('{}')]
+    for (let index = 0; index < 4; index++) cold.move(index, { page: pages[index >> 1]!, nameFrom: 0 })
+  }
+  expect(cold.pageCount).toBeLessThanOrEqual(4)
+})
+
 test('whoever is not gone is found by name and comes up when due, wherever its bytes stand', () => {
   fc.assert(
     fc.property(

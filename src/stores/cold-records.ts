@@ -14,7 +14,7 @@ export interface ColdRecord {
 
 const FIRST_CAPACITY = 1_024
 const NONE = 0xffffffff
-const nothing = Buffer.alloc(0)
+const nothing: Buffer = Buffer.alloc(0)
 
 /**
  * Resources that were read from elsewhere and that nobody has asked for since: not one object each but columns of numbers,
@@ -28,6 +28,10 @@ export class ColdRecords {
   readonly #pages: Buffer[] = []
   /** How many there are on each page: one with none is let go. */
   readonly #onPage: number[] = []
+  /** Numbers of pages that were let go. Every snapshot brings new pages: without these there would be ever more of them. */
+  readonly #free: number[] = []
+  /** The page that was entered last, and its number. */
+  #newest = { page: nothing, number: -1 }
   #page = new Uint32Array(0)
   #nameFrom = new Uint32Array(0)
   #from = new Uint32Array(0)
@@ -43,6 +47,11 @@ export class ColdRecords {
   /** How many are left. */
   get size(): number {
     return this.#size
+  }
+
+  /** How many pages they stand on, or have stood on at once. */
+  get pageCount(): number {
+    return this.#pages.length
   }
 
   /** How many there were: they are numbered from 0. */
@@ -135,14 +144,21 @@ export class ColdRecords {
   }
 
   #enter(page: Buffer): number {
-    if (this.#pages.at(-1) !== page) this.#onPage[this.#pages.push(page) - 1] = 0
-    const number = this.#pages.length - 1
-    this.#onPage[number]!++
-    return number
+    if (this.#newest.page !== page) {
+      const number = this.#free.pop() ?? this.#pages.length
+      this.#newest = { page, number }
+      this.#pages[number] = page
+      this.#onPage[number] = 0
+    }
+    this.#onPage[this.#newest.number]!++
+    return this.#newest.number
   }
 
   #leave(page: number): void {
-    if (--this.#onPage[page]! === 0) this.#pages[page] = nothing
+    if (--this.#onPage[page]! > 0) return
+    this.#pages[page] = nothing
+    this.#free.push(page)
+    if (this.#newest.number === page) this.#newest = { page: nothing, number: -1 }
   }
 
   #grow(): void {

@@ -4,18 +4,28 @@ import type { Slot } from './slot.ts'
 import type { ListQuery, Page } from './store.ts'
 
 const WAITERS_SHOWN = 100
+/** There may be a million: so many are looked at in one turn, and others have theirs in between. */
+const TURN = 5_000
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** One page of what is in memory, by name. Whole texts are read only for those that are shown. */
-export function listOf(shards: Shards, query: ListQuery): Page {
+export async function listOf(shards: Shards, query: ListQuery, pause: () => Promise<void> = nextTurn): Promise<Page> {
   const { after, limit } = query
-  const found: Slot[] = []
-  for (const slot of shards.all()) {
-    if ((after === undefined || slot.name > after) && matches(shards, slot, query)) found.push(slot)
-    if (found.length > 4 * limit + 1_000) keepFirst(found, limit + 1)
+  let found: string[] = []
+  let seen = 0
+  for (const slot of query.active ? shards.slots() : shards.all()) {
+    if ((after === undefined || slot.name > after) && matches(shards, slot, query)) found.push(slot.name)
+    if (found.length > 4 * limit + 1_000) found = first(found, limit + 1)
+    if (++seen % TURN === 0) await pause()
   }
-  keepFirst(found, limit + 1)
-  const next = found.length > limit ? found[limit - 1]?.name : undefined
-  const views = found.slice(0, limit).map((slot) => viewOf(shards.look(slot), WAITERS_SHOWN))
+  found = first(found, limit + 1)
+  const next = found.length > limit ? found[limit - 1] : undefined
+  // As they are now: some may have changed or gone meanwhile.
+  const slots = found.slice(0, limit).flatMap((name) => shards.peek(name) ?? [])
+  const views = slots
+    .filter((slot) => matches(shards, slot, query))
+    .map((slot) => viewOf(shards.look(slot), WAITERS_SHOWN))
   // What is only remembered for those who ask again is nothing to show: such a page is shorter.
   const resources = views.filter(hasSomethingToShow)
   return { resources, ...(next !== undefined && { next }) }
@@ -25,9 +35,9 @@ function hasSomethingToShow({ grants, waiting, references, kept, recent }: Resou
   return grants.length + waiting + references.length + kept.length + recent.length > 0
 }
 
-function keepFirst(slots: Slot[], count: number): void {
-  slots.sort((a, b) => (a.name < b.name ? -1 : 1))
-  slots.splice(count)
+/** The first of these names, each once. */
+function first(names: readonly string[], count: number): string[] {
+  return [...new Set(names)].sort((a, b) => (a < b ? -1 : 1)).slice(0, count)
 }
 
 function matches(shards: Shards, slot: Slot, { namespace, prefix, node, active }: ListQuery): boolean {

@@ -73,6 +73,7 @@ export class Resident {
 
   /** The resource as it is at this moment, its due deadlines applied. */
   read(address: Address, nowMs: number): Resource | undefined {
+    this.#endDueSessions(nowMs)
     const slot = this.shards.get(address)
     if (slot === undefined) return undefined
     if ((this.shards.deadlineMs(slot, address.resource) ?? Infinity) > nowMs) return this.shards.look(slot)
@@ -81,7 +82,7 @@ export class Resident {
     return settled && this.shards.look(settled)
   }
 
-  list(query: ListQuery): Page {
+  list(query: ListQuery): Promise<Page> {
     return listOf(this.shards, query)
   }
 
@@ -98,6 +99,7 @@ export class Resident {
 
   /** Closed by its client: what hung off it was left. */
   closeSession(session: string, nowMs: number): void {
+    this.#endDueSessions(nowMs)
     this.#endSession(session, 'leave', nowMs)
   }
 

@@ -155,17 +155,26 @@ export class Shards {
     return this.#shards.reduce((sum, { slots }) => sum + slots.size, this.cold.size)
   }
 
+  /** For a look at one, which stays where it is. */
+  peek(name: string): Slot | undefined {
+    const hash = hashOf(addressOf(name).resource)
+    const slot = this.#shardOf(hash).slots.get(name)
+    if (slot) return slot
+    const index = this.cold.find(name, hash)
+    return index === undefined ? undefined : this.cold.slotOf(index, this.generation)
+  }
+
   /** May be left and taken up again while things change: what is there all the time is met once. Without the cold ones. */
   *slots(): Generator<Slot> {
     for (const { slots } of this.#shards) yield* slots.values()
   }
 
-  /** For a look at each, in one go. */
+  /** The cold ones too: one that somebody asks for meanwhile may be met twice. */
   *all(): Generator<Slot> {
-    yield* this.slots()
     for (let index = 0; index < this.cold.count; index++) {
       if (this.cold.isThere(index)) yield this.cold.slotOf(index, this.generation)
     }
+    yield* this.slots()
   }
 
   #fromCold(index: number | undefined): Slot | undefined {

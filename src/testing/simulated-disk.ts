@@ -38,7 +38,7 @@ export class SimulatedDisk implements Disk {
   fault: (what: 'write' | 'sync' | 'create' | 'truncate' | 'rename', path: string) => Error | undefined = () =>
     undefined
   /** Syncs wait for this. */
-  beforeSync: () => Promise<void> = async () => {}
+  beforeSync: (path: string) => Promise<void> = async () => {}
   /** Told what has just become durable. */
   onSynced: (path: string, writes: readonly Buffer[]) => void = () => {}
   /** How many things have been done, and after which of them the power goes. */
@@ -52,6 +52,15 @@ export class SimulatedDisk implements Disk {
 
   get isOff(): boolean {
     return this.#isOff
+  }
+
+  /** The same disk in the hands of the next process: only the one before was killed, so nothing is forgotten yet. */
+  afterKill(): SimulatedDisk {
+    this.turnOff()
+    const disk = new SimulatedDisk()
+    disk.#names = this.#names
+    disk.#durableNames = this.#durableNames
+    return disk
   }
 
   /** The same disk after the power has come back. */
@@ -134,7 +143,7 @@ export class SimulatedDisk implements Disk {
       },
       sync: async () => {
         try {
-          await this.beforeSync()
+          await this.beforeSync(path)
           await this.#does('sync', path)
         } catch (error) {
           // As Linux does it: what could not be written is forgotten about, and the next sync is fine.

@@ -1,22 +1,16 @@
 import { expect, test } from 'vitest'
 import { checkFileStore, DamagedStore, NewerFormat, repairFileStore } from '../../src/stores/file/index.ts'
-import type { Store } from '../../src/stores/store.ts'
 import { settled } from '../../src/testing/index.ts'
-import { SimulatedDisk } from '../../src/testing/simulated-disk.ts'
-import { DIRECTORY, openOn } from './file-world.ts'
+import { DiskError, SimulatedDisk } from '../../src/testing/simulated-disk.ts'
+import { ask, at, DIRECTORY, openOn } from './file-world.ts'
 
 const path = (name: string) => `${DIRECTORY}/${name}`
-const ask = (store: Store, resource: string) =>
-  store.step(
-    { namespace: 'default', resource },
-    { type: 'acquire', operation: 'lock', node: 'a', owner: 'a', hold: '1', ttlMs: 30_000 },
-  )
 
 /** A closed store with so many held locks, each in a frame of its own. */
 async function storeWith(count: number, logLimit = 1_000_000): Promise<SimulatedDisk> {
   const disk = new SimulatedDisk()
   const store = await openOn(disk, { logLimit })
-  for (let index = 0; index < count; index++) await ask(store, `r${index}`)
+  for (let index = 0; index < count; index++) await ask(store, 'a', `r${index}`)
   for (let turns = 0; turns < 200; turns++) await settled()
   await store.close()
   return disk
@@ -58,7 +52,7 @@ test('damage in the middle of a log is refused with its place, and repaired with
   const store = await openOn(disk)
   expect((await store.counts()).grants).toBe(5)
   // A fence of a grant that is lost is never given again, though nobody knows it any more.
-  const reply = await ask(store, 'r9')
+  const reply = await ask(store, 'a', 'r9')
   expect(reply.status === 'granted' && reply.fence).toBeGreaterThan(100)
   await store.close()
   expect(await disk.list(DIRECTORY)).toContain('log-0.damaged')
@@ -75,6 +69,44 @@ test('damage anywhere in a log but in its last frame is never taken for a torn w
   }
 })
 
+test('damage to several frames at the end of a log is not taken for one write that was torn', async () => {
+  const disk = await storeWith(4)
+  for (const resource of ['"r2"', '"r3"']) flip(disk, 'log-0', disk.contentOf(path('log-0')).indexOf(resource))
+  await expect(openOn(disk)).rejects.toThrow(DamagedStore)
+  const check = await checkFileStore(DIRECTORY, disk)
+  expect(check.findings[0]).toMatch(
+    /log-0 is damaged at byte \d+, record 5: .* at least 2 records \(\d+ bytes\) .* lost/,
+  )
+})
+
+test('what is lost with a log are the logs behind it too, and fences go on above those', async () => {
+  const disk = new SimulatedDisk()
+  const store = await openOn(disk)
+  disk.fault = (what, at) => (what === 'create' && at.includes('snapshot') ? new DiskError('ENOSPC') : undefined)
+  let fence = 0
+  for (let count = 0; count < 500; count++) {
+    const asker = { operation: 'lock', owner: 'a', hold: `${count}` }
+    const reply = await store.step(at('r'), { type: 'acquire', ...asker, node: 'a', ttlMs: 30_000 })
+    if (reply.status !== 'granted') throw new Error(JSON.stringify(reply))
+    fence = reply.fence
+    await store.step(at('r'), { type: 'release', ...asker, fence, outcome: 'success' })
+  }
+  await store.close()
+  disk.fault = () => undefined
+  const log = disk.contentOf(path('log-0'))
+  flip(disk, 'log-0', log.lastIndexOf('BATN', log.lastIndexOf('BATN') - 1) + 20)
+
+  const { findings } = await checkFileStore(DIRECTORY, disk)
+  const [, lost, records] = /at least (\d+) records .* has .* (\d+) records are in its log/.exec(findings.join())!
+  // Two for each round, and the policy and the restart that a store begins with.
+  expect(Number(lost) + Number(records)).toBe(1_002)
+  await repairFileStore(DIRECTORY, disk)
+  const again = await openOn(disk)
+  const reply = await ask(again, 'b', 'r', { operation: 'update' })
+  expect(reply.status === 'granted' && reply.fence).toBeGreaterThan(fence)
+  await again.close()
+})
+
 test('damage in a snapshot costs what is in the damaged part, and fences go on far above', async () => {
   const disk = await storeWith(60, 2_000)
   const snapshot = (await disk.list(DIRECTORY)).find((name) => name.startsWith('snapshot-'))!
@@ -84,8 +116,8 @@ test('damage in a snapshot costs what is in the damaged part, and fences go on f
   const repaired = await repairFileStore(DIRECTORY, disk)
   expect(repaired.findings).toContain(`${snapshot} was put aside as ${snapshot}.damaged`)
   const store = await openOn(disk)
-  expect(await ask(store, 'again')).toMatchObject({ status: 'granted', fence: expect.any(Number) })
-  const reply = await ask(store, 'once-more')
+  expect(await ask(store, 'a', 'again')).toMatchObject({ status: 'granted', fence: expect.any(Number) })
+  const reply = await ask(store, 'a', 'once-more')
   expect(reply.status === 'granted' && reply.fence).toBeGreaterThan(2 ** 32)
   await store.close()
 })
@@ -107,6 +139,10 @@ test('a directory of a newer version is refused, by check and repair too', async
   }
 })
 
-test('where there is no store, there is nothing to check', async () => {
-  await expect(checkFileStore(DIRECTORY, new SimulatedDisk())).rejects.toThrow('/store has no store in it')
+test('where there is no store, there is nothing to check or to repair', async () => {
+  const disk = new SimulatedDisk()
+  await expect(checkFileStore(DIRECTORY, disk)).rejects.toThrow('/store has no store in it')
+  disk.replace(path('letters'), Buffer.from('somebody else'))
+  await expect(repairFileStore(DIRECTORY, disk)).rejects.toThrow('/store has no store in it')
+  expect(await disk.list(DIRECTORY)).toEqual(['letters'])
 })

@@ -30,6 +30,9 @@ test('24 hours of churn leave the directory at its size, and nothing in memory',
       clock.jump(60_000)
       await store.sweep(1_000)
       sizes.push(sizeOf(directory))
+      // A minute passes in no time here: what takes real time must not fall behind.
+      while (isTurningOver(directory)) await new Promise((resolve) => setImmediate(resolve))
+      sizes.push(sizeOf(directory))
     }
     hours.push({ smallest: Math.min(...sizes), largest: Math.max(...sizes) })
   }
@@ -46,6 +49,12 @@ test('24 hours of churn leave the directory at its size, and nothing in memory',
   await store.close()
   rmSync(directory, { recursive: true })
 }, 120_000)
+
+/** A snapshot is being written, or what it has made unnecessary is being removed. */
+function isTurningOver(directory: string): boolean {
+  const names = readdirSync(directory)
+  return names.filter((name) => /^(log|snapshot)-/.test(name)).length > 2
+}
 
 function sizeOf(directory: string): number {
   return readdirSync(directory).reduce((sum, name) => {

@@ -3,19 +3,8 @@ import { resourceFromText, resourceToText } from '../../src/stores/file/resource
 import { type Store, type StoreEvent, StoreUnavailable, UnknownOutcome } from '../../src/stores/store.ts'
 import { SimulatedClock, settled } from '../../src/testing/index.ts'
 import { DiskError, SimulatedDisk } from '../../src/testing/simulated-disk.ts'
-import { DIRECTORY, openOn, printOfDisk } from './file-world.ts'
+import { ask, at, DIRECTORY, openOn, printOfDisk } from './file-world.ts'
 
-const at = (resource: string) => ({ namespace: 'default', resource })
-const ask = (store: Store, node: string, resource = 'r', more: object = {}) =>
-  store.step(at(resource), {
-    type: 'acquire',
-    operation: 'lock',
-    node,
-    owner: node,
-    hold: '1',
-    ttlMs: 30_000,
-    ...more,
-  })
 const roomy = { logLimit: 1_000_000 }
 
 async function fenceOf(store: Store, node: string, resource = 'r'): Promise<number> {
@@ -194,6 +183,58 @@ test('where a failed write cannot be taken back the outcome is unknown, and noth
   await store.close()
 })
 
+test('a disk that fails once more while everything is read anew: nobody misses what that start has decided', async () => {
+  const clock = new SimulatedClock()
+  const disk = new SimulatedDisk()
+  const store = await openOn(disk, { ...roomy, clock })
+  await ask(store, 'a')
+  await ask(store, 'b', 'r', { waitMs: 1_000 })
+  const heard: StoreEvent[] = []
+  store.subscribe((event) => heard.push(event))
+  clock.jump(2_000)
+  let phase: 'writing' | 'reading anew' | 'restarting' | 'well' = 'writing'
+  disk.fault = (what, path) => {
+    const isLog = path === `${DIRECTORY}/log-0`
+    if (phase === 'writing' && isLog && what === 'sync') phase = 'reading anew'
+    else if (phase === 'restarting' && isLog && what !== 'write') return new DiskError('EIO')
+    else {
+      if (phase === 'reading anew' && path === DIRECTORY) phase = 'restarting'
+      else if (phase === 'restarting' && what === 'create') phase = 'well'
+      return undefined
+    }
+    return new DiskError('EIO')
+  }
+  await expect(ask(store, 'c', 'other')).rejects.toThrow(StoreUnavailable)
+  await untilBack(store)
+  expect(phase).toBe('well')
+  expect(heard).toMatchObject([{ type: 'told', askers: [{ owner: 'b' }] }])
+  await store.close()
+})
+
+test('after a failure no snapshot is begun of what nobody may see', async () => {
+  const disk = new SimulatedDisk()
+  const store = await openOn(disk)
+  const made: string[] = []
+  let hasFailed = false
+  disk.beforeSync = async (path) => {
+    // The new log is still on its way when the old one fails.
+    for (let turns = 0; path === `${DIRECTORY}/log-1` && turns < 20; turns++) await settled()
+  }
+  disk.fault = (what, path) => {
+    if (what === 'create') made.push(path.slice(DIRECTORY.length + 1))
+    if (hasFailed || made.length === 0 || what !== 'sync' || path !== `${DIRECTORY}/log-0`) return undefined
+    hasFailed = true
+    return new DiskError('EIO')
+  }
+  for (let index = 0; !hasFailed; index++) {
+    void ask(store, 'a', `r${index}`).catch(() => {})
+    await settled()
+  }
+  await untilBack(store)
+  expect(made.slice(0, 2)).toEqual(['log-1', 'probe.unfinished'])
+  await store.close()
+})
+
 test('a snapshot that finds no room does no harm', async () => {
   const disk = new SimulatedDisk()
   const store = await openOn(disk)
@@ -208,70 +249,6 @@ test('a snapshot that finds no room does no harm', async () => {
   const again = await openOn(disk.afterCrash())
   expect((await again.counts()).grants).toBe(160)
   await again.close()
-})
-
-test('leases do not run out while the store is down', async () => {
-  const clock = new SimulatedClock()
-  const disk = new SimulatedDisk()
-  const store = await openOn(disk, { clock })
-  await store.openSession({ session: 's', node: 'b', ttlMs: 10_000 })
-  await ask(store, 'a')
-  await ask(store, 'b', 'r', { session: 's' })
-  await ask(store, 'b', 'other', { session: 's' })
-  const endMs = clock.nowMs()
-  const late = new SimulatedClock(endMs + 3_000_000)
-  const again = await openOn(disk.afterCrash(), { clock: late })
-  expect(await again.read(at('r'))).toMatchObject({ grants: [{ node: 'a', fence: 1 }], waiting: 1 })
-  expect(await again.places('s')).toHaveLength(2)
-  late.jump(9_999)
-  expect(await again.renewSession('s')).toEqual({ status: 'alive', ttlMs: 10_000, places: 2 })
-  late.jump(10_000)
-  await again.sweep(100)
-  expect(await again.places('s')).toBeUndefined()
-  expect(await again.read(at('other'))).toMatchObject({ grants: [] })
-  await again.close()
-})
-
-test('a clock that was set back does not take time back', async () => {
-  const disk = new SimulatedDisk()
-  const store = await openOn(disk, { clock: new SimulatedClock(5_000_000) })
-  await ask(store, 'a')
-  const clock = new SimulatedClock(1_000_000)
-  const again = await openOn(disk.afterCrash(), { clock })
-  expect(again.nowMs()).toBe(5_000_000)
-  clock.jump(30_000)
-  await again.sweep(10)
-  expect((await again.read(at('r')))?.grants).toEqual([])
-  await again.close()
-})
-
-test('a policy that was applied outlives a restart, and gives way to another configuration', async () => {
-  const disk = new SimulatedDisk()
-  const policies = [5_000, 6_000, 7_000].map((claimMs) => ({
-    namespaces: {
-      default: {
-        exclusion: 'operation',
-        queueing: true,
-        updateRequiresNoRef: false,
-        claimMs,
-        queueLimit: 10,
-        operations: {},
-      },
-    },
-  })) as never[]
-  let store = await openOn(disk, { policy: policies[0] })
-  expect(await store.policy()).toEqual({ version: 1, policy: policies[0] })
-  await store.applyPolicy(policies[1]!, 1)
-  await store.close()
-  store = await openOn(disk, { policy: policies[0] })
-  expect(await store.policy()).toEqual({ version: 2, policy: policies[1] })
-  await store.close()
-  store = await openOn(disk, { policy: policies[2] })
-  expect(await store.policy()).toEqual({ version: 3, policy: policies[2] })
-  await store.close()
-  store = await openOn(disk)
-  expect((await store.policy()).version).toBe(3)
-  await store.close()
 })
 
 test('a resource that was written down and read again is the same', () => {

@@ -12,9 +12,15 @@ function anyTear(random: Random): Tear {
   return ({ length }) => (how === 'nothing' ? 0 : how === 'all' ? length : random.integer(length + 1))
 }
 
-/** One life of a process: calls, several at a time, until the power goes. Returns how many calls are surely kept. */
-async function live(disk: SimulatedDisk, calls: Call[], random: Random, clock: SimulatedClock): Promise<number> {
-  let acknowledged = calls.length
+/**
+ * One life of a process: calls, several at a time, until the power goes. Of the calls so far, `sure` are known to be on
+ * the disk; all of them are once it has been opened. Returns how many are surely kept.
+ */
+async function live(
+  disk: SimulatedDisk,
+  { calls, sure, random, clock }: { calls: Call[]; sure: number; random: Random; clock: SimulatedClock },
+): Promise<number> {
+  let acknowledged = sure
   disk.offAfter = disk.operations + 5 + random.integer(400)
   const opening = openOn(disk, { clock })
   const restart: Call = { do: 'restart', nowMs: clock.nowMs() }
@@ -57,9 +63,11 @@ describe('recovery', () => {
       const clock = new SimulatedClock()
       const calls: Call[] = []
       let disk = new SimulatedDisk()
+      let sure = 0
       for (let life = 1; life <= LIVES; life++) {
-        const acknowledged = await live(disk, calls, random, clock)
-        disk = disk.afterCrash(anyTear(random))
+        const acknowledged = await live(disk, { calls, sure, random, clock })
+        const isKill = random.chance(0.3)
+        disk = isKill ? disk.afterKill() : disk.afterCrash(anyTear(random))
         snapshots += (await disk.list('/store')).filter((name) => name.startsWith('snapshot')).length
         const kept = await prefixOf(disk, calls, acknowledged)
         expect(
@@ -68,6 +76,8 @@ describe('recovery', () => {
         ).toBeGreaterThanOrEqual(0)
         lost += calls.length - kept
         calls.splice(kept)
+        // What only the process has left behind may still go with the power.
+        sure = isKill ? Math.min(acknowledged, kept) : kept
         clock.jump(random.pick([0, 10, 5_000]))
       }
     }

@@ -17,6 +17,19 @@ export function openOn(disk: SimulatedDisk, options: Partial<FileStoreOptions> =
   return openFileStore({ ...tiny, clock: new SimulatedClock(), disk, ...options })
 }
 
+export const at = (resource: string) => ({ namespace: 'default', resource })
+
+export const ask = (store: Store, node: string, resource = 'r', more: object = {}) =>
+  store.step(at(resource), {
+    type: 'acquire',
+    operation: 'lock',
+    node,
+    owner: node,
+    hold: '1',
+    ttlMs: 30_000,
+    ...more,
+  })
+
 /** One call of a store, so that it can be made once more elsewhere. */
 export type Call = { readonly nowMs: number } & (
   | { readonly do: 'step'; readonly resource: string; readonly command: Command }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Resident } from '../resident.ts'
-import { checkFormat, logName, snapshotName, writeFormat } from './directory.ts'
+import { checkFormat, isOfStore, logName, snapshotName, writeFormat } from './directory.ts'
 import type { Disk } from './disk.ts'
 import type { StoredPolicy } from './entry.ts'
 import { DamagedStore } from './errors.ts'
@@ -21,12 +21,12 @@ export async function checkFileStore(directory: string, disk: Disk = nodeDisk())
   return locked(disk, directory, async () => {
     const { read, losses, findings } = await readLosses(disk, directory)
     for (const loss of losses) findings.push(`${damageOf(loss)}; what is before it is good, ${lossOf(loss)}`)
-    for (const { number, end } of read.torn) {
+    for (const { number, end } of read.logs.filter(({ isTorn }) => isTorn)) {
       findings.push(
         `${logName(number)} ends at byte ${end} in a write that was cut short; nobody was told of it, and the next start cuts it off`,
       )
     }
-    findings.push(`${directory} has ${countsOf(read)}`)
+    findings.push(`${directory} has ${countsOf(read)}; ${read.records} records are in its log`)
     return { isSound: losses.length === 0, findings }
   })
 }
@@ -72,7 +72,8 @@ async function readLosses(disk: Disk, directory: string) {
 }
 
 async function locked<Result>(disk: Disk, directory: string, run: () => Promise<Result>): Promise<Result> {
-  if (!(await disk.list(directory).catch(() => []))?.length) throw new Error(`${directory} has no store in it`)
+  const names = await disk.list(directory).catch((): string[] => [])
+  if (!names.some(isOfStore)) throw new Error(`${directory} has no store in it`)
   const release = await disk.lock(directory)
   try {
     return await run()
@@ -90,11 +91,11 @@ function raiseFences({ shards }: Resident, losses: readonly Loss[]): void {
 }
 
 /** The damaged files themselves, and the logs behind them, which go on from what is lost. */
-function filesOf({ contents, log }: StoreRead, losses: readonly Loss[]): string[] {
+function filesOf({ contents, logs }: StoreRead, losses: readonly Loss[]): string[] {
   const present = [...contents.logs.map(logName), ...contents.snapshots.map(snapshotName)]
   const damaged = losses.map(({ file }) => file).filter((file) => present.includes(file))
   const isLogDamaged = losses.some(({ file }) => file.startsWith('log-'))
-  const behind = isLogDamaged ? contents.logs.filter((number) => number > (log?.number ?? -1)).map(logName) : []
+  const behind = isLogDamaged ? contents.logs.filter((number) => number > (logs.at(-1)?.number ?? -1)).map(logName) : []
   return [...new Set([...damaged, ...behind])]
 }
 
@@ -105,10 +106,10 @@ function damageOf({ file, offset, record, what }: Loss): string {
 
 function lossOf({ lostRecords, lostBytes }: Loss): string {
   if (lostRecords === undefined) return 'what was there is lost'
-  return `${lostRecords} records (${lostBytes} bytes) from there on are lost`
+  return `at least ${lostRecords} records (${lostBytes} bytes) from there on are lost`
 }
 
-function countsOf({ resident, records }: StoreRead): string {
+function countsOf({ resident }: StoreRead): string {
   const { resources, grants, waiters, sessions } = resident.counts()
-  return `${resources} resources, ${grants} grants, ${waiters} waiters and ${sessions} sessions; ${records} records are in its log`
+  return `${resources} resources, ${grants} grants, ${waiters} waiters and ${sessions} sessions`
 }

@@ -18,6 +18,9 @@ export const logName = (number: number) => `log-${number}`
 export const snapshotName = (number: number) => `snapshot-${number}`
 export const unfinished = (name: string) => `${name}.unfinished`
 
+/** Where none of these is, there is no store. */
+export const isOfStore = (name: string) => name === FORMAT_FILE || /^(log|snapshot)-\d+$/.test(name)
+
 export async function contentsOf(disk: Disk, directory: string): Promise<Contents> {
   const names = await disk.list(directory)
   const numbered = (kind: RegExp) =>
@@ -45,7 +48,7 @@ export async function checkFormat(disk: Disk, directory: string, { create = true
     }
     return
   }
-  if (!create || names.some((name) => /^(log|snapshot)-\d+$/.test(name))) {
+  if (!create || names.some(isOfStore)) {
     throw new DamagedStore({ directory, file: FORMAT_FILE, what: 'it is missing' })
   }
   await writeFormat(disk, directory)

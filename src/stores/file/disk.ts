@@ -3,7 +3,7 @@
  * last write, and runs full.
  */
 export interface Disk {
-  /** Creates the directory and those above it where they are missing. */
+  /** Creates the directory and those above it where they are missing, for good. */
   makeDirectory(path: string): Promise<void>
   list(directory: string): Promise<string[]>
   /** `create` makes a new, empty file, also in place of one that is there. */

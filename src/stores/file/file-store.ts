@@ -82,6 +82,8 @@ class FileStore implements Store {
   /** Why not, for those who ask meanwhile. */
   #trouble = 'the store is not open yet'
   #isClosed = false
+  /** The last one that failed: what it has tried to write may still have to be taken back. */
+  #failed: Running | undefined
   #starting: Promise<void> | undefined
   #retry: NodeJS.Timeout | undefined
   /** Time never goes back: what the clock lacks to what was written before. */
@@ -110,6 +112,7 @@ class FileStore implements Store {
     try {
       await running.restart(this.nowMs(), policy)
     } catch (error) {
+      this.#failed = running
       await running.abandon()
       throw error
     }
@@ -138,8 +141,11 @@ class FileStore implements Store {
     })
   }
 
-  list(query: ListQuery): Promise<Page> {
-    return this.#commit(({ resident }) => resident.list(query))
+  async list(query: ListQuery): Promise<Page> {
+    const running = this.#served()
+    const page = await running.resident.list(query)
+    await running.durable()
+    return page
   }
 
   openSession(request: SessionRequest): Promise<SessionReply> {
@@ -204,36 +210,40 @@ class FileStore implements Store {
 
   /** Runs at once; answers when everything that the answer rests on is on the disk. */
   async #commit<Answer>(run: (running: Running, nowMs: number) => Answer): Promise<Answer> {
-    const running = this.#running
-    if (!running) throw new StoreUnavailable(this.#trouble)
+    const running = this.#served()
     const answer = run(running, this.nowMs())
     await running.durable()
     return answer
+  }
+
+  #served(): Running {
+    if (!this.#running) throw new StoreUnavailable(this.#trouble)
+    return this.#running
   }
 
   /** What is in memory is ahead of the disk now, and nobody may see it: all begins anew from the disk. */
   #fail(running: Running, error: Error): void {
     if (this.#running !== running) return
     this.#running = undefined
+    this.#failed = running
     this.#trouble = error.message
-    void running.abandon().then(() => this.#startAgain(running))
+    this.#starting = running.abandon().then(() => this.#startAgain())
   }
 
-  #startAgain(failed: Running): void {
+  async #startAgain(): Promise<void> {
     if (this.#isClosed) return
-    this.#starting = probe(this.#options)
-      .then(async () => {
-        if (!(await failed.mend())) throw new Error('the disk does not let go of what it failed to write')
-        await this.start()
-      })
-      .catch((error: Error) => {
-        this.#trouble = error.message
-        this.#retry = setTimeout(() => this.#startAgain(failed), this.#options.retryMs ?? 500)
-        this.#retry.unref()
-      })
-      .finally(() => {
-        this.#starting = undefined
-      })
+    try {
+      await probe(this.#options)
+      if (!(await this.#failed!.mend())) throw new Error('the disk does not let go of what it failed to write')
+      await this.start()
+      this.#failed = undefined
+    } catch (error) {
+      this.#trouble = (error as Error).message
+      this.#retry = setTimeout(() => {
+        this.#starting = this.#startAgain()
+      }, this.#options.retryMs ?? 500)
+      this.#retry.unref()
+    }
   }
 }
 

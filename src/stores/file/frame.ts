@@ -65,6 +65,18 @@ export function nextFrame(bytes: Buffer, from: number): Frame | undefined {
   return undefined
 }
 
+const SECTOR = 512
+
+/**
+ * Where a frame ends that begins there and is not whole, by its own word; nothing where that cannot be relied upon. A disk
+ * writes a sector or does not, so only a header that lies across two of them may have been cut short itself.
+ */
+export function announcedEnd(bytes: Buffer, offset: number): number | undefined {
+  const length = lengthIn(bytes, offset)
+  const isInOneSector = Math.floor(offset / SECTOR) === Math.floor((offset + HEADER - 1) / SECTOR)
+  return length === undefined || !isInOneSector ? undefined : offset + HEADER + length
+}
+
 const zeros = Buffer.alloc(64 * 1024)
 
 export function isZero(bytes: Buffer, from: number): boolean {

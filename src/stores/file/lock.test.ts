@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, unlinkSync } from 'node:fs'
+import { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { DirectoryInUse } from './errors.ts'
 import { lockDirectory } from './lock.ts'
 
@@ -54,6 +55,22 @@ test('of many that come at once, one at most gets it', async () => {
     for (const each of held) await each.value()
     await (await lockDirectory(directory))()
   }
+})
+
+test('whose socket was taken for a dead one steps back, though the other is gone again', async () => {
+  const directory = newDirectory()
+  const { listen } = Server.prototype
+  // Somebody has knocked after the socket was made and before it was listened to.
+  vi.spyOn(Server.prototype, 'listen').mockImplementationOnce(function (this: Server, path, then) {
+    return listen.call(
+      this.once('listening', () => unlinkSync(path)),
+      path,
+      then,
+    )
+  })
+  const release = await lockDirectory(directory)
+  await expect(lockDirectory(directory)).rejects.toThrow(DirectoryInUse)
+  await release()
 })
 
 test.runIf(process.platform === 'linux')('a long path is no obstacle', async () => {

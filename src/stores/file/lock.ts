@@ -13,7 +13,8 @@ const LONGEST_NAME = 100
 /**
  * One process a directory. Whoever wants it listens on a socket of its own in there and then knocks at all others: the
  * kernel answers for a process that lives, also for one that is stopped or in another container, and for nobody else.
- * Who listens before it knocks cannot overlook another: of two that hold it, the later would have met the earlier.
+ * Who listens before it knocks cannot overlook another: of two that hold it, the later would have met the earlier. It can be
+ * overlooked itself, and its socket removed, by one that knocked before it listened: so it looks whether that is still there.
  */
 export async function lockDirectory(directory: string): Promise<() => Promise<void>> {
   await mkdir(directory, { recursive: true })
@@ -22,9 +23,10 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
     for (let tries = 1; ; tries++) {
       const name = `${PREFIX}${process.pid}-${randomBytes(4).toString('hex')}`
       const server = await listen(pathTo(directory, name, handle.fd))
-      const others = (await readdir(directory)).filter((each) => each.startsWith(PREFIX) && each !== name)
+      const names = await readdir(directory)
+      const others = names.filter((each) => each.startsWith(PREFIX) && each !== name)
       const living = await firstLiving(others, (other) => pathTo(directory, other, handle.fd))
-      if (living === undefined) {
+      if (living === undefined && names.includes(name)) {
         // Only now: one that looks dead may be about to listen, and it will meet this one.
         for (const other of others) await rm(join(directory, other), { force: true })
         return async () => {
@@ -35,7 +37,10 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
       }
       await stop(server)
       await rm(join(directory, name), { force: true })
-      if (tries === TRIES) throw new DirectoryInUse(directory, Number(living.slice(PREFIX.length).split('-')[0]))
+      if (tries === TRIES) {
+        if (living === undefined) throw new Error(`${directory} does not keep the socket that says who uses it`)
+        throw new DirectoryInUse(directory, Number(living.slice(PREFIX.length).split('-')[0]))
+      }
       // Two that started at the same moment have met each other, and both step back: one will be first.
       await wait(20 + Math.random() * 80 * tries)
     }
@@ -63,7 +68,8 @@ function lives(path: string): Promise<boolean> {
 function listen(path: string): Promise<Server> {
   const server = createServer((socket) => socket.destroy())
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    // Later ones, as when there are too many open files to answer a knock, are no reason to end.
+    server.on('error', reject)
     server.listen(path, () => {
       server.unref()
       resolve(server)

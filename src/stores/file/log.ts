@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import type { Disk, DiskFile } from './disk.ts'
 
 /** A sync is cheapest where the file does not grow: so it grows ahead of what is written, in steps of this at most. */
@@ -27,21 +28,35 @@ export class Log {
     this.#ready = end
   }
 
-  /** A new, empty one. Its name is durable only after a sync of its directory. */
-  static async create(disk: Disk, name: LogName): Promise<Log> {
-    const file = await disk.open(name.path, 'create')
-    const log = new Log({ ...name, disk, file, end: 0 })
-    await log.#grow(0)
-    await file.sync()
-    return log
+  /** A new, empty one. */
+  static create(disk: Disk, name: LogName): Promise<Log> {
+    return Log.#open({ disk, name, how: 'create', end: 0 }, (log) => log.#grow(0))
   }
 
-  /** Goes on with one that is there, after its last good frame; what follows that is cut off. */
-  static async goOn(disk: Disk, name: LogName, end: number): Promise<Log> {
-    const file = await disk.open(name.path, 'change')
-    await file.truncate(end)
-    await file.sync()
-    return new Log({ ...name, disk, file, end })
+  /**
+   * Goes on with one that is there, after its last good frame; what follows that is cut off. Whoever wrote that frame may
+   * have been killed before its sync, or the sync may have failed: then it is only in memory, though it can be read, and a
+   * sync alone would not bring it to the disk. So it is written once more.
+   */
+  static goOn(disk: Disk, name: LogName, { end, lastFrame }: LogEnd): Promise<Log> {
+    return Log.#open({ disk, name, how: 'change', end }, async (log) => {
+      await log.#file.truncate(end)
+      await log.#file.write(lastFrame, end - lastFrame.length)
+    })
+  }
+
+  /** One that is durable with its name, once it is prepared. */
+  static async #open({ disk, name, how, end }: Opening, prepare: (log: Log) => Promise<void>): Promise<Log> {
+    const log = new Log({ ...name, disk, file: await disk.open(name.path, how), end })
+    try {
+      await prepare(log)
+      await log.#file.sync()
+      await disk.syncDirectory(dirname(name.path))
+      return log
+    } catch (error) {
+      await log.close().catch(() => {})
+      throw error
+    }
   }
 
   /** How much has been written and synced. */
@@ -107,6 +122,19 @@ export interface LogName {
   readonly path: string
   /** How long it will be, about. */
   readonly limit?: number
+}
+
+/** Where the last good frame of a log ends, and that frame; an empty one where there is none. */
+export interface LogEnd {
+  readonly end: number
+  readonly lastFrame: Uint8Array
+}
+
+interface Opening {
+  readonly disk: Disk
+  readonly name: LogName
+  readonly how: 'change' | 'create'
+  readonly end: number
 }
 
 interface LogParts extends LogName {

@@ -1,5 +1,6 @@
 import { constants, fdatasync, writeSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Disk, DiskFile } from './disk.ts'
 import { lockDirectory } from './lock.ts'
@@ -16,21 +17,28 @@ const flags = {
 
 /** The disk of this machine. `sync: false` exists for the test that shows what is lost by it. */
 export function nodeDisk({ sync = true }: { readonly sync?: boolean } = {}): Disk {
+  const syncDirectory = async (path: string) => {
+    if (!sync) return
+    const directory = await open(path, 'r')
+    try {
+      await directory.sync()
+    } finally {
+      await directory.close()
+    }
+  }
   return {
-    makeDirectory: async (path) => void (await mkdir(path, { recursive: true, mode: 0o700 })),
+    async makeDirectory(path) {
+      const topmost = await mkdir(path, { recursive: true, mode: 0o700 })
+      if (topmost === undefined) return
+      // The name of each stands in the one above it.
+      const above = dirname(resolve(topmost))
+      for (let made = resolve(path); made !== above; made = dirname(made)) await syncDirectory(dirname(made))
+    },
     list: (directory) => readdir(directory),
     open: async (path, how) => new NodeFile(await open(path, flags[how], 0o600), sync),
     rename,
     remove: (path) => rm(path, { force: true }),
-    async syncDirectory(path) {
-      if (!sync) return
-      const directory = await open(path, 'r')
-      try {
-        await directory.sync()
-      } finally {
-        await directory.close()
-      }
-    },
+    syncDirectory,
     lock: lockDirectory,
   }
 }

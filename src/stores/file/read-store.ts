@@ -7,7 +7,7 @@ import { type Disk, readAll } from './disk.ts'
 import type { StoredPolicy } from './entry.ts'
 import { type Damage, DamagedStore } from './errors.ts'
 import { nextFrame } from './frame.ts'
-import { countFrom, type LogRead, readLog } from './log-reader.ts'
+import { countFrom, type LogRead, type Lost, readLog } from './log-reader.ts'
 import { holdingsInText, resourceFromText, resourceToText } from './resource-text.ts'
 import { readSnapshot } from './snapshot-reader.ts'
 
@@ -15,21 +15,16 @@ export interface StoreRead {
   readonly resident: Resident
   /** The latest time that anything speaks of. */
   readonly lastMs: number
-  /** The log to go on with, and where; nothing in a new directory. */
-  readonly log: { readonly number: number; readonly end: number } | undefined
-  /** Logs that end in a write that was cut short, to be cut there. */
-  readonly torn: readonly { readonly number: number; readonly end: number }[]
-  /** Of the snapshot and of all logs since. */
-  readonly sizes: { readonly snapshot: number; readonly logs: number }
+  /** Those since the snapshot, in order; the last one is the one to go on with. None in a new directory. */
+  readonly logs: readonly (LogRead & { readonly number: number })[]
+  readonly snapshotSize: number
   readonly records: number
   readonly restarts: number
   readonly contents: Contents
 }
 
-export interface Loss extends Damage {
-  readonly lostRecords?: number
-  readonly lostBytes?: number
-}
+/** Without the numbers nobody knows how much it is. */
+export type Loss = Damage & Partial<Lost>
 
 export interface ReadOptions {
   readonly disk: Disk
@@ -52,24 +47,22 @@ export async function readStore(options: ReadOptions): Promise<StoreRead> {
   const resident = newResident(liveLimit)
   const base = contents.snapshots.at(-1)
   let lastMs = 0
-  let snapshot = 0
+  let snapshotSize = 0
   if (base !== undefined) {
     const read = await readSnapshotFile({ disk, directory, base, resident, onLoss })
     lastMs = read.header?.nowMs ?? 0
-    snapshot = read.size
+    snapshotSize = read.size
   }
   const logs = await readLogs({ disk, directory, contents, resident, onLoss })
-  for (const { read } of logs) lastMs = Math.max(lastMs, read.lastMs)
-  const last = logs.at(-1)
+  for (const log of logs) lastMs = Math.max(lastMs, log.lastMs)
   return {
     resident,
     lastMs,
     contents,
-    log: last && { number: last.number, end: last.read.end },
-    torn: logs.filter(({ read }) => read.isTorn).map(({ number, read }) => ({ number, end: read.end })),
-    sizes: { snapshot, logs: logs.reduce((sum, { read }) => sum + read.end, 0) },
-    records: logs.reduce((sum, { read }) => sum + read.records, 0),
-    restarts: logs.reduce((sum, { read }) => sum + read.restarts, 0),
+    logs,
+    snapshotSize,
+    records: logs.reduce((sum, log) => sum + log.records, 0),
+    restarts: logs.reduce((sum, log) => sum + log.restarts, 0),
   }
 }
 
@@ -101,28 +94,34 @@ async function readLogs({
   contents,
   resident,
   onLoss,
-}: Parts & { contents: Contents }): Promise<{ number: number; read: LogRead }[]> {
+}: Parts & { contents: Contents }): Promise<(LogRead & { number: number })[]> {
   const base = contents.snapshots.at(-1) ?? 0
   const last = contents.logs.at(-1) ?? -1
   if (contents.snapshots.length > 0 && last < base) onLoss({ file: logName(base), what: 'it is missing' })
-  const logs: { number: number; read: LogRead }[] = []
+  const logs: (LogRead & { number: number })[] = []
   for (let number = base; number <= last; number++) {
     if (!contents.logs.includes(number)) {
       onLoss({ file: logName(number), what: 'it is missing' })
       break
     }
     const bytes = await bytesOf(disk, join(directory, logName(number)))
-    const torn = logs.find((each) => each.read.isTorn)
+    const torn = logs.find(({ isTorn }) => isTorn)
+    let loss: (Damage & Lost) | undefined
     if (torn && nextFrame(bytes, 0)) {
-      const { end: offset, records } = torn.read
       const what = 'it ends before the next one begins'
-      onLoss({ file: logName(torn.number), offset, record: records + 1, what, ...countFrom(bytes, 0) })
-      break
+      const place = { file: logName(torn.number), offset: torn.end, record: torn.records + 1, what }
+      loss = { ...place, ...countFrom(bytes, 0) }
+    } else {
+      const read = readLog(bytes, resident)
+      logs.push({ number, ...read })
+      loss = read.damage && { file: logName(number), ...read.damage }
     }
-    const read = readLog(bytes, resident)
-    logs.push({ number, read })
-    if (!read.damage) continue
-    onLoss({ file: logName(number), ...read.damage })
+    if (!loss) continue
+    for (const behind of contents.logs.filter((each) => each > number)) {
+      const { lostRecords, lostBytes } = countFrom(await bytesOf(disk, join(directory, logName(behind))), 0)
+      loss = { ...loss, lostRecords: loss.lostRecords + lostRecords, lostBytes: loss.lostBytes + lostBytes }
+    }
+    onLoss(loss)
     break
   }
   return logs

@@ -42,18 +42,20 @@ export class Running {
   #turnover: Promise<void> | undefined
   /** After a turnover that failed, the next one is tried when the log has grown to this. */
   #tryAgainAt = 0
+  /** It was closed, or has failed: a snapshot would be of no use. */
+  #isOver = false
 
   private constructor(options: RunningOptions, read: StoreRead, log: Log) {
     this.#options = options
     this.resident = read.resident
     this.#lastMs = read.lastMs
-    this.#snapshotSize = read.sizes.snapshot
+    this.#snapshotSize = read.snapshotSize
     this.#restarts = read.restarts + 1
     this.#commit = new GroupCommit({
       log,
       defer: options.defer,
       onFailed: (error) => {
-        this.#snapshot?.abort()
+        this.#end()
         options.onFailed(error)
       },
       onDurable: (events) => {
@@ -68,19 +70,20 @@ export class Running {
     }
   }
 
-  /** Takes up the log where the disk has it. Nothing is written to it yet. */
+  /**
+   * Takes up the log where the disk has it. Nothing is added to it yet, but all that was read is durable from here on: the
+   * process before may have been killed before it had seen to that.
+   */
   static async from(read: StoreRead, options: RunningOptions): Promise<Running> {
     const { disk, directory, logLimit: limit } = options
-    const pathOf = (number: number) => ({ number, path: join(directory, logName(number)), limit })
-    for (const { number, end } of read.torn) await (await Log.goOn(disk, pathOf(number), end)).close()
+    const named = (number: number) => ({ number, path: join(directory, logName(number)), limit })
     for (const name of read.contents.unfinished) await disk.remove(join(directory, name))
-    let log: Log
-    if (read.log) log = await Log.goOn(disk, pathOf(read.log.number), read.log.end)
-    else {
-      log = await Log.create(disk, pathOf(0))
-      await disk.syncDirectory(directory)
+    let log: Log | undefined
+    for (const each of read.logs) {
+      await log?.close()
+      log = await Log.goOn(disk, named(each.number), each)
     }
-    return new Running(options, read, log)
+    return new Running(options, read, log ?? (await Log.create(disk, named(0))))
   }
 
   get lastMs(): number {
@@ -118,7 +121,7 @@ export class Running {
   async close(): Promise<void> {
     this.resident.journal = undefined
     await this.#commit.durable().catch(() => {})
-    this.#snapshot?.abort()
+    this.#end()
     await this.#turnover
     await this.#commit.log.trim()
   }
@@ -133,6 +136,11 @@ export class Running {
     this.resident.journal = undefined
     await this.#turnover
     await this.#commit.log.close().catch(() => {})
+  }
+
+  #end(): void {
+    this.#isOver = true
+    this.#snapshot?.abort()
   }
 
   #setPolicy(policy: StoredPolicy): void {
@@ -179,7 +187,7 @@ export class Running {
     const { disk, directory, defer, logLimit: limit } = this.#options
     const number = this.#commit.log.number + 1
     const log = await Log.create(disk, { number, path: join(directory, logName(number)), limit })
-    await disk.syncDirectory(directory)
+    if (this.#isOver) return log.close()
 
     // No await from here to the switch: the snapshot is of exactly this place in the log.
     const before = this.#commit.log

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { SimulatedClock } from '../../src/testing/index.ts'
+import { SimulatedDisk } from '../../src/testing/simulated-disk.ts'
+import { ask, at, openOn } from './file-world.ts'
+
+test('leases do not run out while the store is down', async () => {
+  const clock = new SimulatedClock()
+  const disk = new SimulatedDisk()
+  const store = await openOn(disk, { clock })
+  await store.openSession({ session: 's', node: 'b', ttlMs: 10_000 })
+  await ask(store, 'a')
+  await ask(store, 'b', 'r', { session: 's' })
+  await ask(store, 'b', 'other', { session: 's' })
+  const endMs = clock.nowMs()
+  const late = new SimulatedClock(endMs + 3_000_000)
+  const again = await openOn(disk.afterCrash(), { clock: late })
+  expect(await again.read(at('r'))).toMatchObject({ grants: [{ node: 'a', fence: 1 }], waiting: 1 })
+  expect(await again.places('s')).toHaveLength(2)
+  late.jump(9_999)
+  expect(await again.renewSession('s')).toEqual({ status: 'alive', ttlMs: 10_000, places: 2 })
+  late.jump(10_000)
+  await again.sweep(100)
+  expect(await again.places('s')).toBeUndefined()
+  expect(await again.read(at('other'))).toMatchObject({ grants: [] })
+  await again.close()
+})
+
+test('a clock that was set back does not take time back', async () => {
+  const disk = new SimulatedDisk()
+  const store = await openOn(disk, { clock: new SimulatedClock(5_000_000) })
+  await ask(store, 'a')
+  const clock = new SimulatedClock(1_000_000)
+  const again = await openOn(disk.afterCrash(), { clock })
+  expect(again.nowMs()).toBe(5_000_000)
+  clock.jump(30_000)
+  await again.sweep(10)
+  expect((await again.read(at('r')))?.grants).toEqual([])
+  await again.close()
+})
+
+test('a policy that was applied outlives a restart, and gives way to another configuration', async () => {
+  const disk = new SimulatedDisk()
+  const policies = [5_000, 6_000, 7_000].map((claimMs) => ({
+    namespaces: {
+      default: {
+        exclusion: 'operation',
+        queueing: true,
+        updateRequiresNoRef: false,
+        claimMs,
+        queueLimit: 10,
+        operations: {},
+      },
+    },
+  })) as never[]
+  let store = await openOn(disk, { policy: policies[0] })
+  expect(await store.policy()).toEqual({ version: 1, policy: policies[0] })
+  await store.applyPolicy(policies[1]!, 1)
+  await store.close()
+  store = await openOn(disk, { policy: policies[0] })
+  expect(await store.policy()).toEqual({ version: 2, policy: policies[1] })
+  await store.close()
+  store = await openOn(disk, { policy: policies[2] })
+  expect(await store.policy()).toEqual({ version: 3, policy: policies[2] })
+  await store.close()
+  store = await openOn(disk)
+  expect((await store.policy()).version).toBe(3)
+  await store.close()
+})
