@@ -3,8 +3,13 @@ import { type Connections, cut, Packet, within } from './connections.ts'
 import { isInterruption } from './failures.ts'
 
 /** How long one statement listens; then the next one does. */
-const LISTEN_S = 20
+const LISTEN_S = 30
 const RETRY_MS = 500
+
+/** What has ended the listening. */
+export interface Ring {
+  readonly hasMail: boolean
+}
 
 /**
  * How a process hears at once that it has mail. One connection waits in a statement that sleeps unless there is mail; who
@@ -15,7 +20,7 @@ const RETRY_MS = 500
 export class Bell {
   readonly #connections: Connections
   readonly #process: string
-  readonly #onRing: () => Promise<void>
+  readonly #onRing: (ring: Ring) => Promise<void>
   #connection: Connection | undefined
   #closed = false
   #end: () => void = () => {}
@@ -25,7 +30,7 @@ export class Bell {
 
   constructor(
     connections: Connections,
-    { process, onRing }: { readonly process: string; readonly onRing: () => Promise<void> },
+    { process, onRing }: { readonly process: string; readonly onRing: (ring: Ring) => Promise<void> },
   ) {
     this.#connections = connections
     this.#process = process
@@ -45,9 +50,11 @@ export class Bell {
   async #listen(): Promise<void> {
     while (!this.#closed) {
       try {
+        const isNew = this.#connection === undefined
         this.#connection ??= await this.#connections.open()
-        await this.#onRing()
-        if (!this.#closed) await hear(this.#connection, { process: this.#process, orUntil: this.#ended })
+        if (isNew) await this.#onRing({ hasMail: true })
+        const hasMail = await hear(this.#connection, { process: this.#process, orUntil: this.#ended })
+        if (!this.#closed) await this.#onRing({ hasMail })
       } catch {
         if (this.#connection) cut(this.#connection)
         this.#connection = undefined
@@ -63,17 +70,20 @@ export class Bell {
   }
 }
 
-/** Ends with the ring, or when it has listened for long enough. */
+/** Whether it rang: there is mail, or it has listened for long enough. */
 async function hear(
   connection: Connection,
   { process, orUntil }: { readonly process: string; readonly orUntil: Promise<void> },
-): Promise<void> {
+): Promise<boolean> {
   const statement = `${bellOf(process)} IF(
-    EXISTS(SELECT 1 FROM baton_mail WHERE process = ? LOCK IN SHARE MODE), 0, SLEEP(${LISTEN_S}))`
+    EXISTS(SELECT 1 FROM baton_mail WHERE process = ? LOCK IN SHARE MODE), 1, SLEEP(${LISTEN_S})) AS rang`
   try {
-    await within((LISTEN_S + 10) * 1_000, Promise.race([orUntil, connection.query(statement, [process])]))
+    const heard = connection.query(statement, [process]) as Promise<unknown> as Promise<[[{ rang: number }]]>
+    const result = await within((LISTEN_S + 10) * 1_000, Promise.race([orUntil, heard]))
+    return result?.[0][0].rang === 1
   } catch (error) {
     if (!isInterruption(error)) throw error
+    return true
   }
 }
 

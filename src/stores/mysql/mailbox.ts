@@ -31,8 +31,8 @@ export class Mailbox {
   readonly process = randomBytes(9).toString('hex')
   /** Reads what has come. */
   readonly select = 'SELECT id, body FROM baton_mail WHERE process = ? ORDER BY id LIMIT 1000'
-  /** The sessions that were opened or renewed here. */
-  readonly sessions = new Set<string>()
+  /** The sessions that were opened or renewed here, with their ttl. */
+  readonly sessions = new Map<string, number>()
   readonly #connections: Connections
   readonly #clock: DatabaseClock
   readonly #deliver: (letter: Letter) => void
@@ -63,11 +63,11 @@ export class Mailbox {
     return this.#hearsAll
   }
 
-  /** Reads what has come, and clears it away. */
-  async collect(): Promise<void> {
+  /** Reads what has come, and clears it away; where nothing has, it is only noted that somebody looked. */
+  async collect({ hasMail }: { readonly hasMail: boolean }): Promise<void> {
     const startedMs = performance.now()
     if (this.#hearsAll) await this.#stayRegistered()
-    for (;;) {
+    while (hasMail || this.#toDelete.size > 0) {
       const [rows] = await this.#connections.query(new Packet().add(this.select, this.process))
       this.take(rows)
       if (this.#toDelete.size === 0) break
@@ -84,9 +84,9 @@ export class Mailbox {
   /** Tells what was read, whoever read it. */
   take(rows: readonly MailRow[]): void {
     for (const { id, body } of rows) {
+      this.#toDelete.add(id)
       if (this.#read.has(id)) continue
       this.#read.add(id)
-      this.#toDelete.add(id)
       if (this.#read.size > REMEMBERED) this.#read.delete(this.#read.values().next().value!)
       this.#deliver(JSON.parse(body))
     }

@@ -96,7 +96,7 @@ class MysqlStore implements Store {
   #nextMs: number | undefined
   #lookedAtMs: number
   #clearedAtMs = performance.now()
-  #hasStepped = false
+  #hasLitter = false
   #waiting = 0
 
   constructor(connections: Connections, { clock, recordHistory = false }: MysqlStoreOptions) {
@@ -108,7 +108,10 @@ class MysqlStore implements Store {
       for (const { onGap } of this.#listeners) onGap?.()
     }
     this.#mailbox = new Mailbox(connections, this.#clock, { deliver, missed })
-    this.#bell = new Bell(connections, { process: this.#mailbox.process, onRing: () => this.#mailbox.collect() })
+    this.#bell = new Bell(connections, {
+      process: this.#mailbox.process,
+      onRing: (ring) => this.#mailbox.collect(ring),
+    })
     this.#ringer = new Ringer(connections)
     const neighbours = { clock: this.#clock, policy: this.#policy, mailbox: this.#mailbox }
     this.#steps = new Steps(connections, neighbours, { recordHistory })
@@ -214,7 +217,8 @@ class MysqlStore implements Store {
 
   async #take(address: Address, commands: readonly Command[]): Promise<readonly TakenStep[]> {
     const { steps, letter, ring, waiting } = await this.#steps.run(address, commands)
-    this.#hasStepped = true
+    // Only what ends leaves something behind.
+    this.#hasLitter ||= letter.events.some(({ type }) => type === 'ended' || type === 'told')
     this.#waiting = Math.max(0, this.#waiting + waiting)
     this.#tell(letter)
     this.#ringer.ring(ring)
@@ -255,9 +259,9 @@ class MysqlStore implements Store {
 
   /** A process that does nothing leaves it to those that do. */
   async #clear(pauseMs: number): Promise<void> {
-    if (!this.#hasStepped || performance.now() < this.#clearedAtMs + pauseMs) return
+    if (!this.#hasLitter || performance.now() < this.#clearedAtMs + pauseMs) return
     this.#clearedAtMs = performance.now()
-    this.#hasStepped = false
+    this.#hasLitter = false
     await clearAway(this.#connections, this.#clock)
   }
 

@@ -42,31 +42,39 @@ export class Sessions {
         if (isDuplicate(error)) continue
         throw error
       }
-      this.#mailbox.sessions.add(session)
+      this.#mailbox.sessions.set(session, ttlMs)
       return { status: 'alive', ttlMs, places: 0 }
     }
   }
 
   async renew(session: string): Promise<SessionReply> {
     const now = this.#clock.sql
-    const renew = `UPDATE baton_sessions SET expires_at_ms = ${now} + ttl_ms, process = ?
+    // One statement: everybody who waits does this all the time. LAST_INSERT_ID brings the count back with it.
+    const renew = `UPDATE baton_sessions SET process = ?, expires_at_ms = ${now} + ttl_ms + 0 *
+        LAST_INSERT_ID((SELECT COUNT(*) FROM baton_places p WHERE p.session = baton_sessions.session))
       WHERE session = ? AND ended IS NULL AND expires_at_ms > ${now}`
-    const read = `SELECT ttl_ms, (SELECT COUNT(*) FROM baton_places p WHERE p.session = s.session) AS places
-      FROM baton_sessions s WHERE session = ?`
-    const packet = new Packet().add(renew, this.#mailbox.process, session).add(read, session)
-    const [{ affectedRows }, [row]] = await this.#connections.query(packet)
-    if (affectedRows === 0 || !row) {
+    const packet = new Packet().add(renew, this.#mailbox.process, session)
+    const [{ affectedRows, insertId }] = await this.#connections.query(packet)
+    const ttlMs = affectedRows > 0 ? (this.#mailbox.sessions.get(session) ?? (await this.#ttlOf(session))) : undefined
+    if (ttlMs === undefined) {
       this.#mailbox.sessions.delete(session)
       return REFUSED
     }
-    this.#mailbox.sessions.add(session)
-    return { status: 'alive', ttlMs: row.ttl_ms, places: row.places }
+    this.#mailbox.sessions.set(session, ttlMs)
+    return { status: 'alive', ttlMs, places: insertId }
   }
 
   async places(session: string): Promise<readonly Place[] | undefined> {
     const alive = `SELECT 1 FROM baton_sessions WHERE session = ? AND ended IS NULL AND expires_at_ms > ${this.#clock.sql}`
     const [rows, places] = await this.#connections.query(new Packet().add(alive, session).add(PLACES, session))
     return rows.length > 0 ? places : undefined
+  }
+
+  async #ttlOf(session: string): Promise<number | undefined> {
+    const [[row]] = await this.#connections.query(
+      new Packet().add('SELECT ttl_ms FROM baton_sessions WHERE session = ?', session),
+    )
+    return row?.ttl_ms
   }
 
   /** Marks the session as ended, then takes its places away one by one. Who dies in the middle is followed by another. */

@@ -23,7 +23,9 @@ export async function readDue(connections: Connections, clock: DatabaseClock, li
     UNION ALL SELECT 'next', MIN(expires_at_ms), NULL, NULL FROM baton_sessions WHERE expires_at_ms > ${now}
     UNION ALL SELECT 'waiting', COUNT(*), NULL, NULL FROM baton_waiters`
   const [rows] = await connections.query(new Packet().add(statement, limit, limit))
-  const of = (kind: string) => (rows as DueRow[]).filter((row) => row.kind === kind)
+  // Of a UNION, numbers come as text.
+  const read = (rows as DueRow[]).map((row) => ({ ...row, number: row.number === null ? null : Number(row.number) }))
+  const of = (kind: string) => read.filter((row) => row.kind === kind)
   const nowMs = of('now')[0]!.number!
   clock.heard(nowMs)
   const resources = of('resource').map(({ first, second }) => ({ namespace: first!, resource: second! }))
@@ -40,7 +42,7 @@ export async function readDue(connections: Connections, clock: DatabaseClock, li
 
 interface DueRow {
   readonly kind: string
-  readonly number: number | null
+  readonly number: number | string | null
   readonly first: string | null
   readonly second: string | null
 }
