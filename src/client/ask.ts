@@ -203,7 +203,7 @@ export class Ask implements StreamListener, Closable {
   }
 
   async #wait(): Promise<void> {
-    const { clock, random, stream, ttlMs } = this.#wiring
+    const { clock, random, stream, trustMs } = this.#wiring
     if (!this.#needsStream && this.#session) {
       this.#needsStream = true
       this.#ties.push(stream.need(this.#session))
@@ -212,8 +212,8 @@ export class Ask implements StreamListener, Closable {
     if (this.#awake) return
     if (this.#patience.isOver()) throw this.#tooLate()
     // Not polling: the stream tells. Should an event be lost on the way nevertheless (a proxy that swallows them, a
-    // server that stalls), this is what ends the wait, once or twice in the life of a lease.
-    const cancel = clock.after(ttlMs * (0.5 + random.fraction() / 2), () => this.#rouse())
+    // server that stalls), this is what ends the wait, once or twice in the life of a lease where that can happen.
+    const cancel = clock.after(trustMs * (0.5 + random.fraction() / 2), () => this.#rouse())
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve
     })

@@ -30,6 +30,9 @@ type In = { readonly namespace?: string }
 /** How long `close` tries to tell the server; what it cannot tell, the session's end does. */
 const CLOSE_MS = 3_000
 
+/** So many times its ttl a client that is not cut off by anything waits for an event before it asks again. */
+const TRUST_TTLS = 10
+
 /** The client, over any transport. */
 export class Client implements Baton {
   readonly node: string
@@ -55,6 +58,7 @@ export class Client implements Baton {
       node,
       namespace,
       ttlMs,
+      trustMs: transport.isDirect ? TRUST_TTLS * ttlMs : ttlMs,
       whenUnavailable,
       contact,
       sessions: new Sessions(contact, surroundings, { node, ttlMs, onRenewed }),

@@ -40,6 +40,7 @@ async function openStore(url: string, clock: Clock): Promise<Store> {
 /** Calls a service directly, as a server would: requests are checked, and what comes back is nobody else's. */
 export function inProcessTransport(service: Service, onClose: () => void = () => {}): Transport {
   return {
+    isDirect: true,
     async call<Type extends RequestType>(request: InputOf<Type>): Promise<ReplyOf<Type>> {
       const checked = requestSchemas[request.type as RequestType].safeParse(request)
       if (!checked.success) return errorBody('bad-request', checked.error.issues.map(issueText).join('; '))

@@ -27,6 +27,8 @@ export interface CallOptions {
  * business.
  */
 export interface Transport {
+  /** True where nothing stands between this client and the store that could swallow an event. */
+  readonly isDirect?: boolean
   call<Type extends RequestType>(request: InputOf<Type>, options?: CallOptions): Promise<ReplyOf<Type>>
   listen(scope: StreamScope, handlers: StreamHandlers, options?: { readonly lastId?: string }): { close(): void }
   close(): Promise<void>

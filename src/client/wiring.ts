@@ -8,6 +8,8 @@ export interface Wiring extends Surroundings {
   readonly node: string
   readonly namespace: string
   readonly ttlMs: number
+  /** How long one that waits for events trusts that none was lost; then it asks again. */
+  readonly trustMs: number
   readonly whenUnavailable: WhenUnavailable
   readonly contact: Contact
   readonly sessions: Sessions
