@@ -30,7 +30,10 @@ async function release({ id }) {
   }
 }
 
-createInterface({ input: process.stdin }).on('line', async (line) => {
+const input = createInterface({ input: process.stdin })
+// Whoever started it is gone.
+input.on('close', () => process.exit(1))
+input.on('line', async (line) => {
   const { what, ...more } = JSON.parse(line)
   if (what === 'acquire') await acquire(more)
   if (what === 'release') await release(more)

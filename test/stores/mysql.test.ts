@@ -186,7 +186,7 @@ test('a wrong password, a missing database and a bad URL are said to be so, with
 
 test('another server raises all fences, for it may have missed the last ones', async () => {
   const before = fenceOf(await (await open()).step(at, ask('o')))
-  await mariadb.query(`UPDATE ${database}.baton_server SET identity = 'another'`)
+  await mariadb.query(`UPDATE ${database}.baton_store SET server = 'another'`)
   const store = await open()
   await store.step(at, { type: 'revoke', operation: 'lock' })
   const after = fenceOf(await store.step(at, ask('p')))

@@ -3,6 +3,7 @@ import type { Event } from '../../core/index.ts'
 import type { Address, StoreEvent } from '../store.ts'
 import type { DatabaseClock } from './clock.ts'
 import { type Connections, Packet, type Run } from './connections.ts'
+import { enterHearer, strikeOffHearer } from './hearers.ts'
 
 /** What one transaction has done to one resource, as it is told to other processes. */
 export interface Letter extends Address {
@@ -16,7 +17,7 @@ interface MailRow {
   readonly body: string
 }
 
-const HEARS_MS = 60_000
+const READ = 'SELECT id, body FROM baton_mail WHERE process = ? ORDER BY id LIMIT 1000'
 /** Mail is kept for as long; who has not read it for nearly as long may have missed some. */
 export const MAIL_MS = 60_000
 const GAP_MS = 45_000
@@ -24,13 +25,11 @@ const REMEMBERED = 20_000
 
 /**
  * How events reach the processes that they concern: as rows that are written in the transaction of the step, and
- * deleted by their reader. A step takes the mail along that is there when it has its lock, so nobody hears of a
- * resource's steps in another order than they were taken in.
+ * deleted by their reader. A step on what another process has changed last takes the mail along that is there when it has
+ * its lock, so nobody hears of a resource's steps in another order than they were taken in.
  */
 export class Mailbox {
   readonly process = randomBytes(9).toString('hex')
-  /** Reads what has come. */
-  readonly select = 'SELECT id, body FROM baton_mail WHERE process = ? ORDER BY id LIMIT 1000'
   /** The sessions that were opened or renewed here, with their ttl. */
   readonly sessions = new Map<string, number>()
   readonly #connections: Connections
@@ -41,7 +40,7 @@ export class Mailbox {
   readonly #read = new Set<number>()
   readonly #toDelete = new Set<number>()
   #collectedAtMs = performance.now()
-  #hearsAll: Promise<void> | undefined
+  #hearsAll: Promise<unknown> | undefined
 
   constructor(
     connections: Connections,
@@ -56,20 +55,21 @@ export class Mailbox {
 
   /** From when it resolves, every event of every process comes here. */
   hearAll(): Promise<void> {
-    this.#hearsAll ??= this.#register().catch((error) => {
+    this.#hearsAll ??= this.#enter().catch((error) => {
       this.#hearsAll = undefined
       throw error
     })
-    return this.#hearsAll
+    return this.#hearsAll.then(() => {})
   }
 
   /** Reads what has come, and clears it away; where nothing has, it is only noted that somebody looked. */
   async collect({ hasMail }: { readonly hasMail: boolean }): Promise<void> {
     const startedMs = performance.now()
-    if (this.#hearsAll) await this.#stayRegistered()
+    // Others strike off a process that was silent for long: then it has missed something.
+    const wasStruckOff = this.#hearsAll !== undefined && !(await this.#enter())
     while (hasMail || this.#toDelete.size > 0) {
-      const [rows] = await this.#connections.query(new Packet().add(this.select, this.process))
-      this.take(rows)
+      const [rows] = await this.#connections.query(new Packet().add(READ, this.process))
+      this.#take(rows)
       if (this.#toDelete.size === 0) break
       const ids = [...this.#toDelete]
       await this.#connections.query(
@@ -77,12 +77,16 @@ export class Mailbox {
       )
       for (const id of ids) this.#toDelete.delete(id)
     }
-    if (startedMs - this.#collectedAtMs > GAP_MS) this.#missed()
+    if (wasStruckOff || startedMs - this.#collectedAtMs > GAP_MS) this.#missed()
     this.#collectedAtMs = startedMs
   }
 
-  /** Tells what was read, whoever read it. */
-  take(rows: readonly MailRow[]): void {
+  /** Reads what is there for a step that has its lock. */
+  async takeAlong(run: Run): Promise<void> {
+    this.#take((await run(new Packet().add(READ, this.process)))[0])
+  }
+
+  #take(rows: readonly MailRow[]): void {
     for (const { id, body } of rows) {
       this.#toDelete.add(id)
       if (this.#read.has(id)) continue
@@ -103,25 +107,13 @@ export class Mailbox {
   }
 
   async close(): Promise<void> {
-    const packet = new Packet()
-      .add('DELETE FROM baton_processes WHERE process = ?', this.process)
-      .add('DELETE FROM baton_mail WHERE process = ?', this.process)
-    await this.#connections.query(packet).catch(() => {})
+    if (this.#hearsAll) await strikeOffHearer(this.#connections, this.#clock, this.process).catch(() => {})
+    const clear = new Packet().add('DELETE FROM baton_mail WHERE process = ?', this.process)
+    await this.#connections.query(clear).catch(() => {})
   }
 
-  async #register(): Promise<void> {
-    const statement = `INSERT INTO baton_processes (process, expires_at_ms) VALUES (?, ${this.#clock.sql} + ?)
-      ON DUPLICATE KEY UPDATE expires_at_ms = VALUES(expires_at_ms)`
-    await this.#connections.query(new Packet().add(statement, this.process, HEARS_MS))
-  }
-
-  /** Others strike off a process that was silent for long: then it has missed something. */
-  async #stayRegistered(): Promise<void> {
-    const statement = `UPDATE baton_processes SET expires_at_ms = ${this.#clock.sql} + ? WHERE process = ?`
-    const [{ affectedRows }] = await this.#connections.query(new Packet().add(statement, HEARS_MS, this.process))
-    if (affectedRows > 0) return
-    await this.#register()
-    this.#missed()
+  async #enter(): Promise<boolean> {
+    return enterHearer(this.#connections, this.#clock, this.process)
   }
 }
 

@@ -21,10 +21,18 @@ export const migrations: readonly Migration[] = [
   {
     number: 1,
     statements: [
-      // One row: the policy that counts for everybody.
-      table('policy', 'id TINYINT NOT NULL PRIMARY KEY', 'version BIGINT NOT NULL', 'body LONGBLOB NOT NULL'),
-      // One row: the server that wrote last. Another one may have lost the last fences of this one.
-      table('server', 'id TINYINT NOT NULL PRIMARY KEY', 'identity VARBINARY(512) NOT NULL', 'generation INT NOT NULL'),
+      // One row, which every step reads: the policy that counts for everybody; the server that was written to last, as
+      // another one may have lost its last fences; the processes that hear of every event, until when.
+      table(
+        'store',
+        'id TINYINT NOT NULL PRIMARY KEY',
+        'policy_version BIGINT NOT NULL',
+        'policy LONGBLOB NULL',
+        'server VARBINARY(1024) NULL',
+        'generation INT NOT NULL',
+        'hearers BLOB NULL',
+      ),
+      'INSERT IGNORE INTO baton_store (id, policy_version, generation) VALUES (1, 0, 0)',
       // What forgotten resources have left behind: no fence at or below it is ever granted again.
       table('shards', 'shard SMALLINT NOT NULL PRIMARY KEY', 'fence_floor BIGINT NOT NULL'),
       `INSERT IGNORE INTO baton_shards (shard, fence_floor) VALUES ${SHARDS}`,
@@ -90,8 +98,6 @@ export const migrations: readonly Migration[] = [
         `owner ${ID}`,
         'PRIMARY KEY (session, namespace, resource, operation, owner)',
       ),
-      // Processes that hear of every event; others hear of what concerns their sessions.
-      table('processes', 'process VARBINARY(64) NOT NULL PRIMARY KEY', 'expires_at_ms BIGINT NOT NULL'),
       // Events on their way to other processes. Who has read its own deletes them.
       table(
         'mail',

@@ -31,8 +31,9 @@ export class Loaded {
 /* The column `state`: JSON with what is empty left out. `format` is raised when an older process could misread it. */
 interface State {
   readonly format: 1
-  /** When the last step was taken: time never runs backwards for a resource. */
+  /** When the last step was taken (time never runs backwards for a resource), and by which process. */
   readonly atMs: number
+  readonly by: string
   readonly ticket: number
   readonly rememberedUntilMs: number
   readonly waiting?: WaiterTotals
@@ -55,8 +56,15 @@ export class NewerFormat extends Error {
   override readonly name = 'NewerFormat'
 }
 
-export function lastStepMs({ state }: ResourceRow): number {
-  return state === null ? 0 : (JSON.parse(state) as State).atMs
+export interface LastStep {
+  readonly atMs: number
+  readonly by: string | undefined
+}
+
+export function lastStepOf({ state }: ResourceRow): LastStep {
+  if (state === null) return { atMs: 0, by: undefined }
+  const { atMs, by }: State = JSON.parse(state)
+  return { atMs, by }
 }
 
 export function resourceFromRow({ fence, state }: ResourceRow, address: Address, loaded: Loaded): ResourceInRows {
@@ -83,11 +91,12 @@ export function resourceFromRow({ fence, state }: ResourceRow, address: Address,
   return resource
 }
 
-export function stateOf(resource: ResourceInRows, atMs: number): string {
+export function stateOf(resource: ResourceInRows, { atMs, by }: { atMs: number; by: string }): string {
   const { ticket, grants, waiters, pauses, kept, recent, references } = resource
   const state: State = {
     format: FORMAT,
     atMs,
+    by,
     ticket,
     rememberedUntilMs: rememberedUntilMs(resource),
     ...(waiters.size > 0 && { waiting: waiters.totals }),

@@ -1,13 +1,14 @@
 import { type Command, type Event, isIdle, type Waiter } from '../../core/index.ts'
 import { Packet, type Run } from './connections.ts'
-import { dueOf, type ResourceInRows, type ResourceRow, stateOf } from './resource-row.ts'
+import { dueOf, lastStepOf, type ResourceInRows, type ResourceRow, stateOf } from './resource-row.ts'
 import type { SessionPlaces } from './session-places.ts'
 import { dueAtMs } from './waiters-in-rows.ts'
 
 export interface Saving {
   readonly resource: ResourceInRows
   readonly row: ResourceRow
-  readonly rowMs: number
+  /** The process that took the steps. */
+  readonly by: string
   readonly nowMs: number
   readonly shard: number
   readonly fenceFloor: number
@@ -74,7 +75,7 @@ function sizeOf(value: unknown): number {
 }
 
 async function writeResource(writer: Writer, saving: Saving): Promise<void> {
-  const { resource, row, rowMs, nowMs, shard, fenceFloor } = saving
+  const { resource, row, nowMs, by, shard, fenceFloor } = saving
   const { namespace } = resource
   const where = 'WHERE namespace = ? AND resource = ?'
   if (isIdle(resource)) {
@@ -84,13 +85,16 @@ async function writeResource(writer: Writer, saving: Saving): Promise<void> {
     }
     return writer.write(`DELETE FROM baton_resources ${where}`, namespace, resource.id)
   }
-  if (resource.fence === row.fence && stateOf(resource, rowMs) === row.state) return
+  if (row.state !== null && resource.fence === row.fence) {
+    const { atMs, by: lastBy } = lastStepOf(row)
+    if (stateOf(resource, { atMs, by: lastBy ?? by }) === row.state) return
+  }
   const set = 'SET fence = ?, grants = ?, waiters = ?, due_at_ms = ?, state = ?'
   const values = [resource.fence, resource.grants.size, resource.waiters.size, dueOf(resource) ?? null]
   await writer.write(
     `UPDATE baton_resources ${set} ${where}`,
     ...values,
-    stateOf(resource, nowMs),
+    stateOf(resource, { atMs: nowMs, by }),
     namespace,
     resource.id,
   )

@@ -55,15 +55,15 @@ const IDENTITY = `CONCAT_WS(':', @@hostname, @@port, @@server_id, @@datadir)`
 export async function settleGeneration(connection: Connection, known: string | undefined): Promise<string> {
   const [[{ identity }]] = await ask(connection, `SELECT ${IDENTITY} AS identity`)
   if (identity === known) return identity
-  await connection.query(`INSERT IGNORE INTO baton_server (id, identity, generation) VALUES (1, ${IDENTITY}, 0)`)
   await connection.query('START TRANSACTION')
-  const same = `SELECT identity = ${IDENTITY} AS same FROM baton_server WHERE id = 1 FOR UPDATE`
+  const same = `SELECT server = ${IDENTITY} AS same FROM baton_store WHERE id = 1 FOR UPDATE`
   const [[row]] = await ask(connection, same)
-  if (row.same !== 1) {
-    await connection.query(`UPDATE baton_server SET identity = ${IDENTITY}, generation = generation + 1 WHERE id = 1`)
+  if (row.same === null) await connection.query(`UPDATE baton_store SET server = ${IDENTITY} WHERE id = 1`)
+  if (row.same === 0) {
+    await connection.query(`UPDATE baton_store SET server = ${IDENTITY}, generation = generation + 1 WHERE id = 1`)
     await connection.query(
       `UPDATE baton_shards SET fence_floor = GREATEST(fence_floor,
-        (SELECT generation FROM baton_server WHERE id = 1) * 4294967296)`,
+        (SELECT generation FROM baton_store WHERE id = 1) * 4294967296)`,
     )
   }
   await connection.query('COMMIT')

@@ -6,10 +6,10 @@ import { isConflict, unknownOutcome } from './failures.ts'
 import { addMemories, type Loading, load, namesOf, takeMemories } from './load.ts'
 import { NotLoaded } from './loaded.ts'
 import type { Letter } from './mailbox.ts'
-import { dueOf, Loaded, lastStepMs, type ResourceInRows, type ResourceRow, resourceFromRow } from './resource-row.ts'
+import { dueOf, Loaded, lastStepOf, type ResourceInRows, type ResourceRow, resourceFromRow } from './resource-row.ts'
 import { save } from './save.ts'
 import { SessionPlaces } from './session-places.ts'
-import { askSurroundings, type Neighbours, SURROUNDINGS, type Surroundings, surroundingsOf } from './surroundings.ts'
+import { askSurroundings, type Neighbours, type Surroundings, surroundingsOf } from './surroundings.ts'
 
 export interface TakenStep {
   readonly command: Command
@@ -107,10 +107,13 @@ export class Steps {
     const results = await run(packet)
     const row = results[1][0] ?? (mode === 'FOR UPDATE' ? await this.#create(run, { namespace, resource }) : NOTHING)
     const loaded = new Loaded()
-    if (names.length > 0) takeMemories(loaded, names, results[2 + SURROUNDINGS])
+    if (names.length > 0) takeMemories(loaded, names, results[3])
     const alive = sessions.length > 0 ? results.at(-1).map(({ session }: { session: string }) => session) : []
-    const surroundings = await surroundingsOf(run, results.slice(2), this.#neighbours)
-    const nowMs = Math.max(surroundings.nowMs, lastStepMs(row))
+    const surroundings = await surroundingsOf(run, results[2][0], this.#neighbours)
+    const last = lastStepOf(row)
+    const { mailbox } = this.#neighbours
+    if (last.by !== undefined && last.by !== mailbox.process) await mailbox.takeAlong(run)
+    const nowMs = Math.max(surroundings.nowMs, last.atMs)
     return { row, shard, loaded, alive: new Set(alive), ...surroundings, nowMs }
   }
 
@@ -148,7 +151,7 @@ export class Steps {
     const letter: Letter = { ...address, atMs: nowMs, dueAtMs: dueOf(resource), events }
     const rest = await save(run, {
       ...taken,
-      rowMs: lastStepMs(taken.row),
+      by: this.#neighbours.mailbox.process,
       mail: ring.length > 0 ? { to: ring, body: JSON.stringify(letter) } : undefined,
       history: this.#recordHistory ? steps : [],
     })

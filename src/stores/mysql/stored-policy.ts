@@ -7,7 +7,7 @@ export class PolicyMismatch extends StoreUnavailable {
   readonly code = 'policy-mismatch'
 }
 
-const READ = 'SELECT version, body FROM baton_policy WHERE id = 1'
+const READ = 'SELECT policy_version, policy FROM baton_store WHERE id = 1'
 
 /** The policy lives in the store, with a version; here is the last one that was read. */
 export class StoredPolicy {
@@ -15,7 +15,7 @@ export class StoredPolicy {
 
   /** Writes down the policy where there is none yet; where there is one, it must be the same as this process's own. */
   async settle(connections: Connections, policy: Policy | undefined): Promise<void> {
-    const first = 'INSERT IGNORE INTO baton_policy (id, version, body) VALUES (1, 1, ?)'
+    const first = 'UPDATE baton_store SET policy_version = 1, policy = ? WHERE id = 1 AND policy_version = 0'
     const body = JSON.stringify(policy ?? defaultPolicy)
     const stored = await this.read(connections)
     if (!stored) await connections.query(new Packet().add(first, body))
@@ -40,15 +40,17 @@ export class StoredPolicy {
   }
 
   async apply(connections: Connections, policy: Policy, expectedVersion: number) {
-    const change = 'UPDATE baton_policy SET version = version + 1, body = ? WHERE id = 1 AND version = ?'
+    const change = `UPDATE baton_store SET policy_version = policy_version + 1, policy = ?
+      WHERE id = 1 AND policy_version = ?`
     const packet = new Packet().add(change, JSON.stringify(policy), expectedVersion).add(READ)
     const [{ affectedRows }, rows] = await connections.query(packet)
     return { ...this.#take(rows[0])!, applied: affectedRows > 0 }
   }
 
-  #take(row: { version: number; body: string } | undefined): VersionedPolicy | undefined {
-    if (row) this.#known = { version: row.version, policy: JSON.parse(row.body) }
-    return row && this.#known
+  #take(row: { policy_version: number; policy: string | null } | undefined): VersionedPolicy | undefined {
+    if (!row?.policy) return undefined
+    this.#known = { version: row.policy_version, policy: JSON.parse(row.policy) }
+    return this.#known
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Policy } from '../../core/index.ts'
 import type { DatabaseClock } from './clock.ts'
-import type { Packet, Results, Run } from './connections.ts'
+import type { Packet, Run } from './connections.ts'
+import { hearersOf } from './hearers.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { StoredPolicy } from './stored-policy.ts'
 
@@ -19,29 +20,30 @@ export interface Neighbours {
   readonly mailbox: Mailbox
 }
 
-/** How many statements `askSurroundings` adds. */
-export const SURROUNDINGS = 3
+/** One statement, a short one: every step asks this. */
+export function askSurroundings(packet: Packet, { clock }: Neighbours, shard: number): void {
+  const statement = `SELECT ${clock.sql} AS now_ms, f.fence_floor, s.policy_version, s.hearers
+    FROM baton_shards f JOIN baton_store s ON s.id = 1 WHERE f.shard = ?`
+  packet.add(statement, shard)
+}
 
-/** Short ones: a server takes longer over one that asks for everything. */
-export function askSurroundings(packet: Packet, { clock, mailbox }: Neighbours, shard: number): void {
-  const now = clock.sql
-  const clockFloorAndPolicy = `SELECT ${now} AS now_ms, s.fence_floor, p.version
-    FROM baton_shards s JOIN baton_policy p ON p.id = 1 WHERE s.shard = ?`
-  const hearers = `SELECT process FROM baton_processes WHERE process <> ? AND expires_at_ms > ${now}`
-  packet.add(clockFloorAndPolicy, shard).add(hearers, mailbox.process).add(mailbox.select, mailbox.process)
+interface SurroundingsRow {
+  readonly now_ms: number
+  readonly fence_floor: number
+  readonly policy_version: number
+  readonly hearers: string | null
 }
 
 export async function surroundingsOf(
   run: Run,
-  [[row], hearers, mail]: Results,
+  row: SurroundingsRow,
   { clock, policy, mailbox }: Neighbours,
 ): Promise<Surroundings> {
   clock.heard(row.now_ms)
-  mailbox.take(mail)
   return {
     nowMs: row.now_ms,
     fenceFloor: row.fence_floor,
-    policy: await policy.ofVersion(run, row.version),
-    hearers: hearers.map(({ process }: { process: string }) => process),
+    policy: await policy.ofVersion(run, row.policy_version),
+    hearers: hearersOf(row.hearers, row.now_ms).filter((process) => process !== mailbox.process),
   }
 }

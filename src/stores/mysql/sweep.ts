@@ -55,7 +55,6 @@ export async function clearAway(connections: Connections, clock: DatabaseClock):
   const statements = [
     `DELETE FROM baton_remembered WHERE until_ms <= ${now} LIMIT ${ROWS}`,
     `DELETE FROM baton_mail WHERE at_ms <= ${now} - ${MAIL_MS} LIMIT ${ROWS}`,
-    `DELETE FROM baton_processes WHERE expires_at_ms <= ${now} LIMIT ${ROWS}`,
   ]
   for (const statement of statements) {
     for (let rows = ROWS; rows === ROWS; ) {
