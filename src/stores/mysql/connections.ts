@@ -58,8 +58,12 @@ export class Connections {
   #server: string | undefined
   #closed = false
 
+  /** The most of them that are in use at once. */
+  readonly connections: number
+
   constructor(target: MysqlTarget) {
     this.#target = target
+    this.connections = target.connections
     this.#pool = createPool({
       ...optionsOf(target),
       connectionLimit: target.connections,

@@ -70,7 +70,7 @@ export async function load(run: Run, loaded: Loaded, loading: Loading): Promise<
     }
     case 'remembered': {
       const names = [...new Set([wanted.name, ...namesOf(commands)])]
-      takeMemories(loaded, names, (await run(addMemories(new Packet(), { namespace, resource }, names)))[0])
+      takeMemories(loaded, names, (await run(addMemories(new Packet(), [{ namespace, resource, names }])))[0])
     }
   }
 }
@@ -85,12 +85,17 @@ export function namesOf(commands: readonly Command[]): string[] {
 }
 
 /** Asks for what is remembered under these names. */
-export function addMemories(packet: Packet, { namespace, resource }: Address, names: readonly string[]): Packet {
-  const asks = names.map((name): string[] => JSON.parse(name))
-  const any = asks.map(() => '(operation = ? AND owner = ? AND hold = ?)').join(' OR ')
-  const statement = `SELECT kind, operation, owner, hold, body FROM baton_remembered
-    WHERE namespace = ? AND resource = ? AND (${any})`
-  return packet.add(statement, namespace, resource, ...asks.flat())
+export function addMemories(
+  packet: Packet,
+  wanted: readonly (Address & { readonly names: readonly string[] })[],
+): Packet {
+  const asks = wanted.flatMap(({ namespace, resource, names }) =>
+    names.map((name) => [namespace, resource, ...(JSON.parse(name) as string[])]),
+  )
+  const one = '(namespace = ? AND resource = ? AND operation = ? AND owner = ? AND hold = ?)'
+  const statement = `SELECT namespace, resource, kind, operation, owner, hold, body FROM baton_remembered
+    WHERE ${asks.map(() => one).join(' OR ')}`
+  return packet.add(statement, ...asks.flat())
 }
 
 interface MemoryRow {

@@ -99,11 +99,16 @@ export class Mailbox {
   /** The other processes that these events concern. */
   async concerned(run: Run, events: readonly Event[], hearers: readonly string[]): Promise<readonly string[]> {
     if (events.length === 0) return []
-    const elsewhere = [...new Set(events.flatMap(sessionsOf))].filter((session) => !this.sessions.has(session))
+    const elsewhere = this.elsewhere(events)
     if (elsewhere.length === 0) return hearers
     const statement = 'SELECT DISTINCT process FROM baton_sessions WHERE session IN (?) AND process <> ?'
     const [rows] = await run(new Packet().add(statement, elsewhere, this.process))
     return [...new Set([...hearers, ...rows.map(({ process }: { process: string }) => process)])]
+  }
+
+  /** The sessions that these events concern and that are not of this process. */
+  elsewhere(events: readonly Event[]): string[] {
+    return [...new Set(events.flatMap(sessionsOf))].filter((session) => !this.sessions.has(session))
   }
 
   async close(): Promise<void> {

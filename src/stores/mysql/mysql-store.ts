@@ -27,6 +27,7 @@ import {
 import { Bell, Ringer } from './bell.ts'
 import { DatabaseClock } from './clock.ts'
 import { Connections, Packet } from './connections.ts'
+import { Dispatch } from './dispatch.ts'
 import { unavailable } from './failures.ts'
 import { Lanes } from './lanes.ts'
 import { listOf } from './listing.ts'
@@ -89,6 +90,7 @@ class MysqlStore implements Store {
   readonly #bell: Bell
   readonly #ringer: Ringer
   readonly #steps: Steps
+  readonly #dispatch: Dispatch
   readonly #sessions: Sessions
   readonly #lanes: Lanes<Command, TakenStep>
   readonly #listeners = new Set<Listener>()
@@ -115,6 +117,7 @@ class MysqlStore implements Store {
     this.#ringer = new Ringer(connections)
     const neighbours = { clock: this.#clock, policy: this.#policy, mailbox: this.#mailbox }
     this.#steps = new Steps(connections, neighbours, { recordHistory })
+    this.#dispatch = new Dispatch(this.#steps, connections)
     this.#lanes = new Lanes((name, commands) => this.#take(addressOf(name), commands))
     const step = (place: Place, command: Command) => this.#lanes.go(nameOf(place), command)
     this.#sessions = new Sessions(connections, { clock: this.#clock, mailbox: this.#mailbox, step })
@@ -216,7 +219,7 @@ class MysqlStore implements Store {
   }
 
   async #take(address: Address, commands: readonly Command[]): Promise<readonly TakenStep[]> {
-    const { steps, letter, ring, waiting } = await this.#steps.run(address, commands)
+    const { steps, letter, ring, waiting } = await this.#dispatch.run({ address, commands })
     // Only what ends leaves something behind.
     this.#hasLitter ||= letter.events.some(({ type }) => type === 'ended' || type === 'told')
     this.#waiting = Math.max(0, this.#waiting + waiting)

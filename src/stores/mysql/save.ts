@@ -4,6 +4,7 @@ import { dueOf, lastStepOf, type ResourceInRows, type ResourceRow, stateOf } fro
 import type { SessionPlaces } from './session-places.ts'
 import { dueAtMs } from './waiters-in-rows.ts'
 
+/** What the steps of one resource have come to. */
 export interface Saving {
   readonly resource: ResourceInRows
   readonly row: ResourceRow
@@ -19,25 +20,31 @@ export interface Saving {
 }
 
 const ROWS = 500
+/** A statement that names its rows one by one names so many. */
+const NAMED = 50
 /** Beyond this a packet is sent before the next rows are added: the server takes 16 MB at most. */
 const BYTES = 1_000_000
 
-/** Writes all that steps have changed, but does not commit it. What is left goes into the packet that commits. */
-export async function save(run: Run, saving: Saving): Promise<Packet> {
+/**
+ * Writes all that steps have changed, of all resources together, but does not commit it. What is left goes into the packet
+ * that commits. Every row belongs to a resource that is locked, so none is ever fought for.
+ */
+export async function save(run: Run, savings: readonly Saving[]): Promise<Packet> {
   const writer = new Writer(run)
-  await writeResource(writer, saving)
-  await writeWaiters(writer, saving)
-  await writeMemories(writer, saving)
-  await writePlaces(writer, saving)
-  const { mail, history, resource, nowMs } = saving
-  if (mail) {
-    const rows = mail.to.map((process) => [process, nowMs, mail.body])
-    await writer.insert('INSERT INTO baton_mail (process, at_ms, body) VALUES ?', rows)
-  }
-  const steps = history.map((step) => [resource.namespace, resource.id, JSON.stringify({ nowMs, ...step })])
+  await writeResources(writer, savings)
+  for (const saving of savings) await writeWaiters(writer, saving)
+  await writeMemories(writer, savings)
+  await writePlaces(writer, savings)
+  const mail = savings.flatMap(({ mail, nowMs }) => mail?.to.map((process) => [process, nowMs, mail.body]) ?? [])
+  await writer.insert('INSERT INTO baton_mail (process, at_ms, body) VALUES ?', mail)
+  const steps = savings.flatMap(({ history, resource, nowMs }) =>
+    history.map((step) => [resource.namespace, resource.id, JSON.stringify({ nowMs, ...step })]),
+  )
   await writer.insert('INSERT INTO baton_history (namespace, resource, body) VALUES ?', steps)
   return writer.packet
 }
+
+type Values = readonly unknown[]
 
 class Writer {
   readonly #run: Run
@@ -48,7 +55,7 @@ class Writer {
     this.#run = run
   }
 
-  async write(statement: string, ...values: unknown[]): Promise<void> {
+  async write(statement: string, ...values: Values): Promise<void> {
     if (this.#bytes > BYTES) {
       await this.#run(this.packet)
       this.packet = new Packet()
@@ -59,12 +66,21 @@ class Writer {
   }
 
   /** So many rows at a time; nothing where there are none. */
-  async insert(statement: string, rows: readonly (readonly unknown[])[]): Promise<void> {
+  async insert(statement: string, rows: readonly Values[]): Promise<void> {
     for (let from = 0; from < rows.length; ) {
       let to = from
       for (let bytes = 0; to < rows.length && to - from < ROWS && bytes < BYTES; to++) bytes += sizeOf(rows[to])
       await this.write(statement, rows.slice(from, to))
       from = to
+    }
+  }
+
+  /** Deletes rows by the values of these columns. */
+  async remove(table: string, columns: readonly string[], rows: readonly Values[]): Promise<void> {
+    const one = `(${columns.map((column) => `${column} = ?`).join(' AND ')})`
+    for (let from = 0; from < rows.length; from += NAMED) {
+      const named = rows.slice(from, from + NAMED)
+      await this.write(`DELETE FROM ${table} WHERE ${named.map(() => one).join(' OR ')}`, ...named.flat())
     }
   }
 }
@@ -74,40 +90,42 @@ function sizeOf(value: unknown): number {
   return typeof value === 'string' ? value.length : 8
 }
 
-async function writeResource(writer: Writer, saving: Saving): Promise<void> {
-  const { resource, row, nowMs, by, shard, fenceFloor } = saving
-  const { namespace } = resource
-  const where = 'WHERE namespace = ? AND resource = ?'
-  if (isIdle(resource)) {
-    if (resource.fence > fenceFloor) {
-      const raise = 'UPDATE baton_shards SET fence_floor = GREATEST(fence_floor, ?) WHERE shard = ?'
-      await writer.write(raise, resource.fence, shard)
-    }
-    return writer.write(`DELETE FROM baton_resources ${where}`, namespace, resource.id)
+async function writeResources(writer: Writer, savings: readonly Saving[]): Promise<void> {
+  const idle = savings.filter(({ resource }) => isIdle(resource))
+  for (const { resource, shard, fenceFloor } of idle) {
+    if (resource.fence <= fenceFloor) continue
+    const raise = 'UPDATE baton_shards SET fence_floor = GREATEST(fence_floor, ?) WHERE shard = ?'
+    await writer.write(raise, resource.fence, shard)
   }
-  if (row.state !== null && resource.fence === row.fence) {
-    const { atMs, by: lastBy } = lastStepOf(row)
-    if (stateOf(resource, { atMs, by: lastBy ?? by }) === row.state) return
-  }
-  const set = 'SET fence = ?, grants = ?, waiters = ?, due_at_ms = ?, state = ?'
-  const values = [resource.fence, resource.grants.size, resource.waiters.size, dueOf(resource) ?? null]
-  await writer.write(
-    `UPDATE baton_resources ${set} ${where}`,
-    ...values,
-    stateOf(resource, { atMs: nowMs, by }),
-    namespace,
-    resource.id,
-  )
+  const names = idle.map(({ resource }) => [resource.namespace, resource.id])
+  await writer.remove('baton_resources', ['namespace', 'resource'], names)
+  const changed = savings.filter((saving) => !isIdle(saving.resource) && hasChanged(saving))
+  const rows = changed.map(({ resource, nowMs, by }) => {
+    const { namespace, id, fence, grants, waiters } = resource
+    const state = stateOf(resource, { atMs: nowMs, by })
+    return [namespace, id, fence, grants.size, waiters.size, dueOf(resource) ?? null, state]
+  })
+  // They are all there, and locked: this is how several rows are updated in one statement.
+  const update = `INSERT INTO baton_resources (namespace, resource, fence, grants, waiters, due_at_ms, state) VALUES ?
+    ON DUPLICATE KEY UPDATE fence = VALUES(fence), grants = VALUES(grants), waiters = VALUES(waiters),
+    due_at_ms = VALUES(due_at_ms), state = VALUES(state)`
+  await writer.insert(update, rows)
+}
+
+function hasChanged({ resource, row, by }: Saving): boolean {
+  if (row.state === null || resource.fence !== row.fence) return true
+  const last = lastStepOf(row)
+  return stateOf(resource, { atMs: last.atMs, by: last.by ?? by }) !== row.state
 }
 
 async function writeWaiters(writer: Writer, { resource }: Saving): Promise<void> {
-  const { namespace } = resource
-  const { appended, removed, renewed } = resource.waiters.changes
+  const { namespace, id, waiters } = resource
+  const { appended, removed, renewed } = waiters.changes
   const bodyOf = (waiter: Waiter) => [dueAtMs(waiter) ?? null, JSON.stringify(waiter)]
   const columns = 'namespace, resource, operation, ticket, owner, node, revision, due_at_ms, body'
   const rows = appended.map((waiter) => {
     const { operation, ticket, owner, node, revision } = waiter
-    return [namespace, resource.id, operation, ticket, owner, node, revision ?? null, ...bodyOf(waiter)]
+    return [namespace, id, operation, ticket, owner, node, revision ?? null, ...bodyOf(waiter)]
   })
   await writer.insert(`INSERT INTO baton_waiters (${columns}) VALUES ?`, rows)
   for (const operation of new Set(removed.map((waiter) => waiter.operation))) {
@@ -115,47 +133,53 @@ async function writeWaiters(writer: Writer, { resource }: Saving): Promise<void>
     const statement =
       'DELETE FROM baton_waiters WHERE namespace = ? AND resource = ? AND operation = ? AND ticket IN (?)'
     for (let from = 0; from < tickets.length; from += ROWS)
-      await writer.write(statement, namespace, resource.id, operation, tickets.slice(from, from + ROWS))
+      await writer.write(statement, namespace, id, operation, tickets.slice(from, from + ROWS))
   }
   for (const waiter of renewed) {
     const statement = `UPDATE baton_waiters SET due_at_ms = ?, body = ?
       WHERE namespace = ? AND resource = ? AND operation = ? AND ticket = ?`
-    await writer.write(statement, ...bodyOf(waiter), namespace, resource.id, waiter.operation, waiter.ticket)
+    await writer.write(statement, ...bodyOf(waiter), namespace, id, waiter.operation, waiter.ticket)
   }
 }
 
-/** Only this resource's steps write its memories, one after the other: no row is ever fought for. */
-async function writeMemories(writer: Writer, { resource }: Saving): Promise<void> {
-  const { namespace } = resource
-  const columns = 'namespace, resource, operation, owner, hold, kind, until_ms, body'
-  const upsert = `INSERT INTO baton_remembered (${columns}) VALUES ?
+async function writeMemories(writer: Writer, savings: readonly Saving[]): Promise<void> {
+  const columns = ['namespace', 'resource', 'operation', 'owner', 'hold', 'kind']
+  const upsert = `INSERT INTO baton_remembered (${columns.join(', ')}, until_ms, body) VALUES ?
     ON DUPLICATE KEY UPDATE until_ms = VALUES(until_ms), body = VALUES(body)`
-  const gone = `DELETE FROM baton_remembered
-    WHERE namespace = ? AND resource = ? AND operation = ? AND owner = ? AND hold = ? AND kind = ?`
-  for (const [kind, { changes }] of [
-    ['answer', resource.answers],
-    ['released', resource.released],
-  ] as const) {
-    const rows: unknown[][] = []
-    for (const [name, value] of changes) {
-      const key = [namespace, resource.id, ...(JSON.parse(name) as string[]), kind]
-      if (value) rows.push([...key, value.untilMs, JSON.stringify(value)])
-      else await writer.write(gone, ...key)
+  const rows: Values[] = []
+  const gone: Values[] = []
+  for (const { resource } of savings) {
+    for (const [kind, { changes }] of [
+      ['answer', resource.answers],
+      ['released', resource.released],
+    ] as const) {
+      for (const [name, value] of changes) {
+        const key = [resource.namespace, resource.id, ...(JSON.parse(name) as string[]), kind]
+        if (value) rows.push([...key, value.untilMs, JSON.stringify(value)])
+        else gone.push(key)
+      }
     }
-    await writer.insert(upsert, rows)
   }
+  await writer.remove('baton_remembered', columns, gone)
+  await writer.insert(upsert, rows)
 }
 
-async function writePlaces(writer: Writer, { resource, commands, places }: Saving): Promise<void> {
-  const { namespace } = resource
-  const { added, gone } = places.changes(resource, commands)
-  const insert = 'INSERT IGNORE INTO baton_places (session, namespace, resource, operation, owner) VALUES ?'
+async function writePlaces(writer: Writer, savings: readonly Saving[]): Promise<void> {
+  const columns = ['session', 'namespace', 'resource', 'operation', 'owner']
+  const changes = savings.map(({ resource, places, commands }) => {
+    const { added, gone } = places.changes(resource, commands)
+    const rowOf = ({ session, operation, owner }: (typeof added)[number]) =>
+      [session, resource.namespace, resource.id, operation, owner] as const
+    return { added: added.map(rowOf), gone: gone.map(rowOf) }
+  })
+  const insert = `INSERT IGNORE INTO baton_places (${columns.join(', ')}) VALUES ?`
   await writer.insert(
     insert,
-    added.map(({ session, operation, owner }) => [session, namespace, resource.id, operation, owner]),
+    changes.flatMap(({ added }) => added),
   )
-  const remove = `DELETE FROM baton_places
-    WHERE session = ? AND namespace = ? AND resource = ? AND operation = ? AND owner = ?`
-  for (const { session, operation, owner } of gone)
-    await writer.write(remove, session, namespace, resource.id, operation, owner)
+  await writer.remove(
+    'baton_places',
+    columns,
+    changes.flatMap(({ gone }) => gone),
+  )
 }

@@ -1,5 +1,5 @@
 import { type Acquire, type Command, type Event, policyOf, type Reply, step } from '../../core/index.ts'
-import { hashOf } from '../shards.ts'
+import { hashOf, nameOf } from '../shards.ts'
 import type { Address, SessionRefusal } from '../store.ts'
 import { type Connections, Packet, type Run } from './connections.ts'
 import { isConflict, unknownOutcome } from './failures.ts'
@@ -7,7 +7,7 @@ import { addMemories, type Loading, load, namesOf, takeMemories } from './load.t
 import { NotLoaded } from './loaded.ts'
 import type { Letter } from './mailbox.ts'
 import { dueOf, Loaded, lastStepOf, type ResourceInRows, type ResourceRow, resourceFromRow } from './resource-row.ts'
-import { save } from './save.ts'
+import { type Saving, save } from './save.ts'
 import { SessionPlaces } from './session-places.ts'
 import { askSurroundings, type Neighbours, type Surroundings, surroundingsOf } from './surroundings.ts'
 
@@ -15,6 +15,12 @@ export interface TakenStep {
   readonly command: Command
   readonly reply: Reply | SessionRefusal
   readonly events: readonly Event[]
+}
+
+/** Commands on one resource, to be run one after another. */
+export interface Job {
+  readonly address: Address
+  readonly commands: readonly Command[]
 }
 
 /** What came of a batch of commands on one resource. */
@@ -32,9 +38,10 @@ const SHARDS = 32
 const LOADS = 60
 
 /** What a resource and its surroundings are at the moment of a step, its row locked. */
-interface Locked extends Surroundings {
+interface Locked extends Omit<Surroundings, 'floors'> {
   readonly row: ResourceRow
   readonly shard: number
+  readonly fenceFloor: number
   readonly loaded: Loaded
   readonly alive: ReadonlySet<string>
 }
@@ -63,11 +70,66 @@ export class Steps {
   async run(address: Address, commands: readonly Command[]): Promise<Batch> {
     return this.#connections.transaction(async (run) => {
       const locked = await this.#lock(run, address, { commands, mode: 'FOR UPDATE' })
-      const { taken, ...changed } = await loadedFor(run, { ...address, ...locked, commands }, () =>
-        this.#take(address, locked, commands),
-      )
-      return this.#keep(run, address, { ...locked, ...changed, commands, steps: taken })
+      const taken = await loadedFor(run, { ...address, ...locked, commands }, () => take(address, locked, commands))
+      return this.#keep(run, address, { ...locked, ...taken })
     })
+  }
+
+  /**
+   * Several resources in one transaction: each that is there, that nobody else has locked, and that needs no more than
+   * what is read for all of them. It waits for nobody. The others are left to `run`, and nothing is changed of them.
+   */
+  async runTogether(jobs: readonly Job[]): Promise<readonly (Batch | undefined)[]> {
+    return this.#connections.transaction(async (run) => {
+      const locked = await this.#lockFree(run, jobs)
+      const kept = jobs.map((job, index) => this.#withoutMore(job, locked[index]))
+      const savings = kept.flatMap((each) => each?.saving ?? [])
+      if (savings.length === 0) await run(new Packet().add('ROLLBACK'))
+      else await commit(run, await save(run, savings))
+      return kept.map((each) => each?.batch)
+    })
+  }
+
+  async #lockFree(run: Run, jobs: readonly Job[]): Promise<readonly (Locked | undefined)[]> {
+    const addresses = jobs.map(({ address }) => address)
+    const any = addresses.map(() => '(namespace = ? AND resource = ?)').join(' OR ')
+    const packet = new Packet().add('START TRANSACTION').add(
+      `SELECT namespace, resource, fence, state FROM baton_resources FORCE INDEX (PRIMARY)
+        WHERE ${any} FOR UPDATE SKIP LOCKED`,
+      ...addresses.flatMap(({ namespace, resource }) => [namespace, resource]),
+    )
+    askSurroundings(packet, this.#neighbours, [...new Set(addresses.map(({ resource }) => shardOf(resource)))])
+    const wanted = jobs.map(({ address, commands }) => ({ ...address, names: namesOf(commands.filter(isAcquire)) }))
+    const memories = wanted.filter(({ names }) => names.length > 0)
+    const sessions = sessionsOf(jobs.flatMap(({ commands }) => commands))
+    if (memories.length > 0) addMemories(packet, memories)
+    if (sessions.length > 0) packet.add(aliveOf(this.#neighbours.clock.sql), sessions)
+    const results = await run(packet)
+    const surroundings = await surroundingsOf(run, { store: results[2][0], floors: results[3] }, this.#neighbours)
+    const rows = new Map((results[1] as (Address & ResourceRow)[]).map((row) => [nameOf(row), row]))
+    await this.#takeMail(run, [...rows.values()])
+    return wanted.map(({ names, ...address }) => {
+      const row = rows.get(nameOf(address))
+      if (!row) return undefined
+      const loaded = new Loaded()
+      const ofIt = memories.length > 0 ? results[4].filter((each: Address) => nameOf(each) === nameOf(address)) : []
+      takeMemories(loaded, names, ofIt)
+      const alive = sessions.length > 0 ? results.at(-1) : []
+      return lockedOf(row, { loaded, alive, shard: shardOf(address.resource), surroundings })
+    })
+  }
+
+  /** Nothing where it would have to be asked for more. */
+  #withoutMore({ address, commands }: Job, locked: Locked | undefined): Kept | undefined {
+    if (!locked) return undefined
+    try {
+      const taken = take(address, locked, commands)
+      if (this.#neighbours.mailbox.elsewhere(eventsOf(taken.steps)).length > 0) return undefined
+      return this.#kept(address, { ...locked, ...taken }, eventsOf(taken.steps).length > 0 ? locked.hearers : [])
+    } catch (error) {
+      if (error instanceof NotLoaded) return undefined
+      throw error
+    }
   }
 
   /** A look at a resource as it is now; whoever changes it waits meanwhile. Nothing where there is none. */
@@ -88,6 +150,7 @@ export class Steps {
     })
   }
 
+  /** A row that is not there is made first: nothing that is read here may be older than its lock. */
   async #lock(
     run: Run,
     { namespace, resource }: Address,
@@ -95,69 +158,71 @@ export class Steps {
       commands,
       names = namesOf(commands.filter(isAcquire)),
       mode,
-    }: { commands: readonly Command[]; names?: readonly string[]; mode: string },
+    }: { commands: readonly Command[]; names?: readonly string[]; mode: 'FOR UPDATE' | 'LOCK IN SHARE MODE' },
   ): Promise<Locked> {
-    const shard = hashOf(resource) % SHARDS
-    const sessions = [...new Set(commands.filter(isAcquire).flatMap(({ session }) => session ?? []))]
-    const select = `SELECT fence, state FROM baton_resources WHERE namespace = ? AND resource = ? ${mode}`
-    const packet = new Packet().add('START TRANSACTION').add(select, namespace, resource)
-    askSurroundings(packet, this.#neighbours, shard)
-    if (names.length > 0) addMemories(packet, { namespace, resource }, names)
-    if (sessions.length > 0) packet.add(aliveOf(this.#neighbours.clock.sql), sessions)
-    const results = await run(packet)
-    const row = results[1][0] ?? (mode === 'FOR UPDATE' ? await this.#create(run, { namespace, resource }) : NOTHING)
+    const shard = shardOf(resource)
+    const sessions = sessionsOf(commands)
+    const ask = (packet: Packet) => {
+      packet.add(
+        `SELECT fence, state FROM baton_resources WHERE namespace = ? AND resource = ? ${mode}`,
+        namespace,
+        resource,
+      )
+      askSurroundings(packet, this.#neighbours, [shard])
+      if (names.length > 0) addMemories(packet, [{ namespace, resource, names }])
+      if (sessions.length > 0) packet.add(aliveOf(this.#neighbours.clock.sql), sessions)
+      return run(packet)
+    }
+    let results = await ask(new Packet().add('START TRANSACTION'))
+    if (results[1].length === 0 && mode === 'FOR UPDATE') {
+      const create = 'INSERT IGNORE INTO baton_resources (namespace, resource) VALUES (?, ?)'
+      results = await ask(new Packet().add(create, namespace, resource))
+    }
+    const row: ResourceRow = results[1][0] ?? NOTHING
     const loaded = new Loaded()
-    if (names.length > 0) takeMemories(loaded, names, results[3])
-    const alive = sessions.length > 0 ? results.at(-1).map(({ session }: { session: string }) => session) : []
-    const surroundings = await surroundingsOf(run, results[2][0], this.#neighbours)
-    const last = lastStepOf(row)
+    if (names.length > 0) takeMemories(loaded, names, results[4])
+    const alive = sessions.length > 0 ? results.at(-1) : []
+    const surroundings = await surroundingsOf(run, { store: results[2][0], floors: results[3] }, this.#neighbours)
+    await this.#takeMail(run, [row])
+    return lockedOf(row, { loaded, alive, shard, surroundings })
+  }
+
+  /** What another process has changed last may have come as mail, and that comes before what is done now. */
+  async #takeMail(run: Run, rows: readonly ResourceRow[]): Promise<void> {
     const { mailbox } = this.#neighbours
-    if (last.by !== undefined && last.by !== mailbox.process) await mailbox.takeAlong(run)
-    const nowMs = Math.max(surroundings.nowMs, last.atMs)
-    return { row, shard, loaded, alive: new Set(alive), ...surroundings, nowMs }
-  }
-
-  /** The new row is locked by this transaction. Somebody may have been quicker: then theirs is. */
-  async #create(run: Run, { namespace, resource }: Address): Promise<ResourceRow> {
-    const results = await run(
-      new Packet()
-        .add('INSERT IGNORE INTO baton_resources (namespace, resource) VALUES (?, ?)', namespace, resource)
-        .add(
-          'SELECT fence, state FROM baton_resources WHERE namespace = ? AND resource = ? FOR UPDATE',
-          namespace,
-          resource,
-        ),
-    )
-    return results[1][0]
-  }
-
-  #take(address: Address, locked: Locked, commands: readonly Command[]) {
-    const resource = resourceFromRow(locked.row, address, locked.loaded)
-    const waitersBefore = resource.waiters.size
-    const places = new SessionPlaces(resource)
-    const context = contextOf(address, locked)
-    const taken = commands.map((command): TakenStep => {
-      if (isAcquire(command) && command.session !== undefined && !locked.alive.has(command.session))
-        return { command, reply: { status: 'refused', code: 'session-lost' }, events: [] }
-      return { command, ...step(resource, command, context) }
-    })
-    return { resource, places, waitersBefore, taken }
+    const isOthers = ({ by }: { by: string | undefined }) => by !== undefined && by !== mailbox.process
+    if (rows.some((row) => isOthers(lastStepOf(row)))) await mailbox.takeAlong(run)
   }
 
   async #keep(run: Run, address: Address, taken: Locked & Taken): Promise<Batch> {
-    const { resource, nowMs, steps, hearers } = taken
-    const events = steps.flatMap((each) => each.events)
-    const ring = await this.#neighbours.mailbox.concerned(run, events, hearers)
-    const letter: Letter = { ...address, atMs: nowMs, dueAtMs: dueOf(resource), events }
-    const rest = await save(run, {
+    const { mailbox } = this.#neighbours
+    const ring = await mailbox.concerned(run, eventsOf(taken.steps), taken.hearers)
+    const kept = this.#kept(address, taken, ring)
+    await commit(run, await save(run, [kept.saving]))
+    return kept.batch
+  }
+
+  /** What is to be written of it, and what came of it. */
+  #kept(address: Address, taken: Locked & Taken, ring: readonly string[]): Kept {
+    const { resource, nowMs, steps } = taken
+    const letter: Letter = { ...address, atMs: nowMs, dueAtMs: dueOf(resource), events: eventsOf(steps) }
+    const saving = {
       ...taken,
       by: this.#neighbours.mailbox.process,
       mail: ring.length > 0 ? { to: ring, body: JSON.stringify(letter) } : undefined,
       history: this.#recordHistory ? steps : [],
-    })
-    await commit(run, rest)
-    return { letter, steps, ring, waiting: resource.waiters.size - taken.waitersBefore }
+    }
+    return { saving, batch: { letter, steps, ring, waiting: resource.waiters.size - taken.waitersBefore } }
   }
+}
+
+interface Kept {
+  readonly saving: Saving
+  readonly batch: Batch
+}
+
+function eventsOf(steps: readonly TakenStep[]): Event[] {
+  return steps.flatMap(({ events }) => events)
 }
 
 interface Taken {
@@ -166,6 +231,20 @@ interface Taken {
   readonly waitersBefore: number
   readonly commands: readonly Command[]
   readonly steps: readonly TakenStep[]
+}
+
+/** The steps themselves, on a resource as it was read. Nothing outside of that is changed. */
+function take(address: Address, locked: Locked, commands: readonly Command[]): Taken {
+  const resource = resourceFromRow(locked.row, address, locked.loaded)
+  const waitersBefore = resource.waiters.size
+  const places = new SessionPlaces(resource)
+  const context = contextOf(address, locked)
+  const steps = commands.map((command): TakenStep => {
+    if (isAcquire(command) && command.session !== undefined && !locked.alive.has(command.session))
+      return { command, reply: { status: 'refused', code: 'session-lost' }, events: [] }
+    return { command, ...step(resource, command, context) }
+  })
+  return { resource, places, waitersBefore, commands, steps }
 }
 
 /** Does the work with what is loaded; where it wants more, that is loaded, and the work done again from the start. */
@@ -186,6 +265,35 @@ async function loadedFor<Result>(
 
 function contextOf({ namespace }: Address, { nowMs, policy, fenceFloor }: Locked) {
   return { nowMs, policy: policyOf(policy, namespace), fenceFloor }
+}
+
+function lockedOf(row: ResourceRow, { loaded, alive, shard, surroundings }: LockedParts): Locked {
+  const { floors, ...around } = surroundings
+  return {
+    ...around,
+    row,
+    shard,
+    loaded,
+    fenceFloor: floors.get(shard)!,
+    alive: new Set(alive.map(({ session }) => session)),
+    nowMs: Math.max(around.nowMs, lastStepOf(row).atMs),
+  }
+}
+
+interface LockedParts {
+  readonly loaded: Loaded
+  readonly alive: readonly { readonly session: string }[]
+  readonly shard: number
+  readonly surroundings: Surroundings
+}
+
+function shardOf(resource: string): number {
+  return hashOf(resource) % SHARDS
+}
+
+/** The sessions that asks hang off. */
+function sessionsOf(commands: readonly Command[]): string[] {
+  return [...new Set(commands.filter(isAcquire).flatMap(({ session }) => session ?? []))]
 }
 
 /** Locked as it is until the step is committed: a session cannot end meanwhile. */

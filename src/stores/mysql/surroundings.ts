@@ -8,7 +8,8 @@ import type { StoredPolicy } from './stored-policy.ts'
 /** What a step has to know beside its resource, read after the resource was locked. */
 export interface Surroundings {
   readonly nowMs: number
-  readonly fenceFloor: number
+  /** Of each shard that was asked for: no fence at or below it is granted. */
+  readonly floors: ReadonlyMap<number, number>
   readonly policy: Policy
   /** The other processes that hear of every event. */
   readonly hearers: readonly string[]
@@ -20,30 +21,29 @@ export interface Neighbours {
   readonly mailbox: Mailbox
 }
 
-/** One statement, a short one: every step asks this. */
-export function askSurroundings(packet: Packet, { clock }: Neighbours, shard: number): void {
-  const statement = `SELECT ${clock.sql} AS now_ms, f.fence_floor, s.policy_version, s.hearers
-    FROM baton_shards f JOIN baton_store s ON s.id = 1 WHERE f.shard = ?`
-  packet.add(statement, shard)
+/** Two short statements: every step asks this. */
+export function askSurroundings(packet: Packet, { clock }: Neighbours, shards: readonly number[]): void {
+  packet
+    .add(`SELECT ${clock.sql} AS now_ms, policy_version, hearers FROM baton_store WHERE id = 1`)
+    .add('SELECT shard, fence_floor FROM baton_shards WHERE shard IN (?)', shards)
 }
 
-interface SurroundingsRow {
-  readonly now_ms: number
-  readonly fence_floor: number
-  readonly policy_version: number
-  readonly hearers: string | null
+interface SurroundingsRows {
+  readonly store: { readonly now_ms: number; readonly policy_version: number; readonly hearers: string | null }
+  readonly floors: readonly { readonly shard: number; readonly fence_floor: number }[]
 }
 
 export async function surroundingsOf(
   run: Run,
-  row: SurroundingsRow,
+  { store, floors }: SurroundingsRows,
   { clock, policy, mailbox }: Neighbours,
 ): Promise<Surroundings> {
-  clock.heard(row.now_ms)
+  const nowMs = store.now_ms
+  clock.heard(nowMs)
   return {
-    nowMs: row.now_ms,
-    fenceFloor: row.fence_floor,
-    policy: await policy.ofVersion(run, row.policy_version),
-    hearers: hearersOf(row.hearers, row.now_ms).filter((process) => process !== mailbox.process),
+    nowMs,
+    floors: new Map(floors.map(({ shard, fence_floor }) => [shard, fence_floor])),
+    policy: await policy.ofVersion(run, store.policy_version),
+    hearers: hearersOf(store.hearers, nowMs).filter((process) => process !== mailbox.process),
   }
 }

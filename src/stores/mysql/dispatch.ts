@@ -1,0 +1,70 @@
+import type { Batch, Job, Steps } from './steps.ts'
+
+/** So many transactions of many resources at a time: what comes meanwhile gathers for the next one. */
+const TOGETHER_AT_ONCE = 3
+const TOGETHER = 64
+
+interface Waiting {
+  readonly job: Job
+  readonly resolve: (batch: Batch) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Which jobs share a transaction. At first all do that have gathered: such a transaction waits for no lock. What it had to
+ * leave alone gets one of its own, and may wait there for whoever has the lock: only for itself, and never on the
+ * connections that the others use.
+ */
+export class Dispatch {
+  readonly #steps: Steps
+  readonly #aloneAtOnce: number
+  readonly #gathered: Waiting[] = []
+  readonly #alone: Waiting[] = []
+  #togetherNow = 0
+  #aloneNow = 0
+
+  constructor(steps: Steps, { connections }: { readonly connections: number }) {
+    this.#steps = steps
+    this.#aloneAtOnce = Math.max(1, connections - TOGETHER_AT_ONCE)
+  }
+
+  run(job: Job): Promise<Batch> {
+    return new Promise((resolve, reject) => {
+      this.#gathered.push({ job, resolve, reject })
+      this.#pump()
+    })
+  }
+
+  #pump(): void {
+    while (this.#togetherNow < TOGETHER_AT_ONCE && this.#gathered.length > 0) {
+      this.#togetherNow++
+      void this.#runTogether(this.#gathered.splice(0, TOGETHER)).finally(() => {
+        this.#togetherNow--
+        this.#pump()
+      })
+    }
+    while (this.#aloneNow < this.#aloneAtOnce && this.#alone.length > 0) {
+      this.#aloneNow++
+      void this.#runAlone(this.#alone.shift()!).finally(() => {
+        this.#aloneNow--
+        this.#pump()
+      })
+    }
+  }
+
+  async #runTogether(waiting: readonly Waiting[]): Promise<void> {
+    try {
+      const batches = await this.#steps.runTogether(waiting.map(({ job }) => job))
+      for (const [index, batch] of batches.entries()) {
+        if (batch) waiting[index]!.resolve(batch)
+        else this.#alone.push(waiting[index]!)
+      }
+    } catch (error) {
+      for (const { reject } of waiting) reject(error)
+    }
+  }
+
+  async #runAlone({ job, resolve, reject }: Waiting): Promise<void> {
+    await this.#steps.run(job.address, job.commands).then(resolve, reject)
+  }
+}
