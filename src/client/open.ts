@@ -11,7 +11,11 @@ import type { InputOf, StreamHandlers, StreamScope, Transport } from './transpor
 /** A client in process on a store: the same interface without a server. */
 export async function open(storeUrl: string, options: ConnectOptions = {}): Promise<Baton> {
   const clock = systemClock()
-  const service = new Service({ store: await openStore(storeUrl, clock) })
+  const store = await openStore(storeUrl, clock).catch((error) => {
+    clock.stop()
+    throw error instanceof StoreUnavailable ? new UnavailableError(error.message, { cause: error }) : error
+  })
+  const service = new Service({ store })
   const transport = inProcessTransport(service, () => clock.stop())
   const notice = options.onNotice ?? (() => {})
   return new Client(transport, { clock: systemClientClock(), notice, random: systemRandom }, options)

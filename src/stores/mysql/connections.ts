@@ -40,6 +40,7 @@ export class Packet {
 const DEADLINE_MS = 8_000
 const PACKET_MS = 6_000
 const CONNECT_MS = 3_000
+const ROLLBACK_MS = 1_000
 const LOCK_WAIT_S = 4
 const IDLE_S = 20
 const STILL_S = 2
@@ -87,10 +88,9 @@ export class Connections {
 
   /**
    * Runs `work` on one connection, again from the start where the engine gave way to another or the connection was
-   * lost, until the deadline. What `work` throws itself ends it.
+   * lost, until the deadline (`endMs`). What `work` throws itself ends it.
    */
-  async transaction<Result>(work: (run: Run) => Promise<Result>): Promise<Result> {
-    const endMs = performance.now() + DEADLINE_MS
+  async transaction<Result>(work: (run: Run) => Promise<Result>, endMs = deadlineMs()): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#once(work, endMs)
@@ -106,7 +106,11 @@ export class Connections {
 
   /** A connection of its own, outside of the pool: for whom waiting is the work. */
   async open(): Promise<Connection> {
-    const connection = await within(CONNECT_MS, createConnection(optionsOf(this.#target)))
+    const opening = createConnection(optionsOf(this.#target))
+    const connection = await within(CONNECT_MS, opening).catch((error) => {
+      void opening.then(cut, () => {})
+      throw error
+    })
     connection.on('error', () => {})
     await connection.query(SESSION)
     return connection
@@ -122,13 +126,10 @@ export class Connections {
     let isClean = false
     try {
       if (!this.#known.has(connection.connection)) {
-        this.#server = await within(PACKET_MS, settleGeneration(connection, this.#server))
+        this.#server = await within(leftMs(endMs), settleGeneration(connection, this.#server))
         this.#known.add(connection.connection)
       }
-      const result = await work(async (packet) => {
-        const limitMs = Math.max(1, Math.min(PACKET_MS, endMs - performance.now()))
-        return within(limitMs, send(connection, packet))
-      })
+      const result = await work((packet) => within(leftMs(endMs), send(connection, packet)))
       isClean = true
       return result
     } catch (error) {
@@ -143,12 +144,21 @@ export class Connections {
   async #take(endMs: number): Promise<PoolConnection> {
     const taken = this.#pool.getConnection()
     try {
-      return await within(Math.max(1, endMs - performance.now()), taken)
+      return await within(leftMs(endMs), taken)
     } catch (error) {
       if (error instanceof Timeout) void taken.then((late) => late.release()).catch(() => {})
       throw error
     }
   }
+}
+
+/** By when whoever asks now has to have an answer, by `performance.now()`. */
+export function deadlineMs(): number {
+  return performance.now() + DEADLINE_MS
+}
+
+function leftMs(endMs: number): number {
+  return Math.max(1, Math.min(PACKET_MS, endMs - performance.now()))
 }
 
 export type Run = (packet: Packet) => Promise<Results>
@@ -160,7 +170,7 @@ async function send(connection: Connection, packet: Packet): Promise<Results> {
 }
 
 async function rolledBack(connection: Connection): Promise<boolean> {
-  return within(CONNECT_MS, connection.query('ROLLBACK')).then(
+  return within(ROLLBACK_MS, connection.query('ROLLBACK')).then(
     () => true,
     () => false,
   )

@@ -65,6 +65,6 @@ export class Dispatch {
   }
 
   async #runAlone({ job, resolve, reject }: Waiting): Promise<void> {
-    await this.#steps.run(job.address, job.commands).then(resolve, reject)
+    await this.#steps.run(job).then(resolve, reject)
   }
 }

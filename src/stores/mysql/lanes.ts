@@ -1,22 +1,24 @@
+import { deadlineMs } from './connections.ts'
+
 /**
  * One lane for each resource: what is asked of it here goes one after another, and what has gathered meanwhile goes
  * together. So a resource never uses more than one connection of this process, however many ask for it.
  */
 export class Lanes<Job, Result> {
   readonly #lanes = new Map<string, Waiting<Job, Result>[]>()
-  readonly #run: (name: string, jobs: readonly Job[]) => Promise<readonly Result[]>
+  readonly #run: RunLane<Job, Result>
 
-  /** `run` gives a result for each job. */
-  constructor(run: (name: string, jobs: readonly Job[]) => Promise<readonly Result[]>) {
+  constructor(run: RunLane<Job, Result>) {
     this.#run = run
   }
 
   go(name: string, job: Job): Promise<Result> {
     return new Promise((resolve, reject) => {
       const lane = this.#lanes.get(name)
-      if (lane) lane.push({ job, resolve, reject })
+      const waiting = { job, resolve, reject, endMs: deadlineMs() }
+      if (lane) lane.push(waiting)
       else {
-        const started = [{ job, resolve, reject }]
+        const started = [waiting]
         this.#lanes.set(name, started)
         void this.#work(name, started)
       }
@@ -30,6 +32,8 @@ export class Lanes<Job, Result> {
         const results = await this.#run(
           name,
           batch.map(({ job }) => job),
+          // The first has waited longest.
+          batch[0]!.endMs,
         )
         for (const [index, { resolve }] of batch.entries()) resolve(results[index]!)
       } catch (error) {
@@ -40,8 +44,12 @@ export class Lanes<Job, Result> {
   }
 }
 
+/** Gives a result for each job, all of them before that time. */
+type RunLane<Job, Result> = (name: string, jobs: readonly Job[], endMs: number) => Promise<readonly Result[]>
+
 interface Waiting<Job, Result> {
   readonly job: Job
+  readonly endMs: number
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
 }

@@ -37,7 +37,7 @@ import { targetOf } from './mysql-url.ts'
 import type { ResourceInRows } from './resource-row.ts'
 import { refuseUnfit } from './server.ts'
 import { Sessions } from './sessions.ts'
-import { Steps, type TakenStep } from './steps.ts'
+import { type Job, Steps, type TakenStep } from './steps.ts'
 import { StoredPolicy } from './stored-policy.ts'
 import { clearAway, readDue } from './sweep.ts'
 
@@ -118,7 +118,7 @@ class MysqlStore implements Store {
     const neighbours = { clock: this.#clock, policy: this.#policy, mailbox: this.#mailbox }
     this.#steps = new Steps(connections, neighbours, { recordHistory })
     this.#dispatch = new Dispatch(this.#steps, connections)
-    this.#lanes = new Lanes((name, commands) => this.#take(addressOf(name), commands))
+    this.#lanes = new Lanes((name, commands, endMs) => this.#take({ address: addressOf(name), commands, endMs }))
     const step = (place: Place, command: Command) => this.#lanes.go(nameOf(place), command)
     this.#sessions = new Sessions(connections, { clock: this.#clock, mailbox: this.#mailbox, step })
   }
@@ -218,8 +218,8 @@ class MysqlStore implements Store {
     await this.#connections.close()
   }
 
-  async #take(address: Address, commands: readonly Command[]): Promise<readonly TakenStep[]> {
-    const { steps, letter, ring, waiting } = await this.#dispatch.run({ address, commands })
+  async #take(job: Job): Promise<readonly TakenStep[]> {
+    const { steps, letter, ring, waiting } = await this.#dispatch.run(job)
     // Only what ends leaves something behind.
     this.#hasLitter ||= letter.events.some(({ type }) => type === 'ended' || type === 'told')
     this.#waiting = Math.max(0, this.#waiting + waiting)

@@ -21,6 +21,8 @@ export interface TakenStep {
 export interface Job {
   readonly address: Address
   readonly commands: readonly Command[]
+  /** By when it has to be done, by `performance.now()`. */
+  readonly endMs: number
 }
 
 /** What came of a batch of commands on one resource. */
@@ -67,12 +69,12 @@ export class Steps {
     this.#recordHistory = recordHistory
   }
 
-  async run(address: Address, commands: readonly Command[]): Promise<Batch> {
+  async run({ address, commands, endMs }: Job): Promise<Batch> {
     return this.#connections.transaction(async (run) => {
       const locked = await this.#lock(run, address, { commands, mode: 'FOR UPDATE' })
       const taken = await loadedFor(run, { ...address, ...locked, commands }, () => take(address, locked, commands))
       return this.#keep(run, address, { ...locked, ...taken })
-    })
+    }, endMs)
   }
 
   /**
@@ -80,14 +82,17 @@ export class Steps {
    * what is read for all of them. It waits for nobody. The others are left to `run`, and nothing is changed of them.
    */
   async runTogether(jobs: readonly Job[]): Promise<readonly (Batch | undefined)[]> {
-    return this.#connections.transaction(async (run) => {
-      const locked = await this.#lockFree(run, jobs)
-      const kept = jobs.map((job, index) => this.#withoutMore(job, locked[index]))
-      const savings = kept.flatMap((each) => each?.saving ?? [])
-      if (savings.length === 0) await run(new Packet().add('ROLLBACK'))
-      else await commit(run, await save(run, savings))
-      return kept.map((each) => each?.batch)
-    })
+    return this.#connections.transaction(
+      async (run) => {
+        const locked = await this.#lockFree(run, jobs)
+        const kept = jobs.map((job, index) => this.#withoutMore(job, locked[index]))
+        const savings = kept.flatMap((each) => each?.saving ?? [])
+        if (savings.length === 0) await run(new Packet().add('ROLLBACK'))
+        else await commit(run, await save(run, savings))
+        return kept.map((each) => each?.batch)
+      },
+      Math.min(...jobs.map(({ endMs }) => endMs)),
+    )
   }
 
   async #lockFree(run: Run, jobs: readonly Job[]): Promise<readonly (Locked | undefined)[]> {

@@ -3,9 +3,7 @@ import { StoreUnavailable, type VersionedPolicy } from '../store.ts'
 import { type Connections, Packet, type Run } from './connections.ts'
 
 /** This process is configured otherwise than the store. */
-export class PolicyMismatch extends StoreUnavailable {
-  readonly code = 'policy-mismatch'
-}
+export class PolicyMismatch extends StoreUnavailable {}
 
 const READ = 'SELECT policy_version, policy FROM baton_store WHERE id = 1'
 
@@ -22,7 +20,7 @@ export class StoredPolicy {
     const present = stored ?? (await this.read(connections))!
     if (policy && canonical(present.policy) !== canonical(policy)) {
       throw new PolicyMismatch(
-        `the store has another policy (version ${present.version}) than this process is configured with: ` +
+        `policy-mismatch: the store has another policy (version ${present.version}) than this process is configured with: ` +
           'see `baton policy show --store URL`, then change the configuration, or the store with `baton policy apply`',
       )
     }
