@@ -13,13 +13,16 @@ export interface StepRecord {
   readonly order?: number
 }
 
-/** A session was opened, renewed, or ended: at some moment from `askedMs` to `nowMs`. */
+/**
+ * A session was opened, renewed, or ended: at some moment from `askedMs` to `nowMs`. One that was `asked` for may be opened or
+ * renewed at any time since, answer or not; one that is `ending` may have ended at any time since.
+ */
 export interface SessionRecord {
   readonly kind: 'session'
   readonly nowMs: number
   readonly askedMs: number
   readonly session: string
-  readonly what: 'opened' | 'renewed' | 'refused' | 'ended'
+  readonly what: 'asked' | 'opened' | 'renewed' | 'refused' | 'ending' | 'ended'
   readonly ttlMs: number
 }
 

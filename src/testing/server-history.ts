@@ -32,7 +32,7 @@ export function openServerHistory(path: string, nowMs: () => number): ServerHist
       journal.write({ kind: 'step', ...step })
     },
     of(store) {
-      const recorded = recordSessions(store, (record) => journal.write(record))
+      const recorded = recordSessions(store, (record) => journal.write(record), { asks: true })
       return {
         ...recorded,
         async step(address, command) {
