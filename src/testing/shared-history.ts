@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
-import type { SessionRecord, StepRecord } from './history.ts'
+import type { AnswerRecord, SessionRecord, StepRecord } from './history.ts'
 import { machineMs, type TimedRecord } from './journal.ts'
 import type { Violation } from './violation.ts'
 
@@ -34,7 +33,7 @@ export function besideSteps(journal: readonly TimedRecord[], aheadMs: number): T
   const asked = new Map<string, number>()
   const told: TimedRecord[] = []
   for (const record of journal) {
-    if (record.kind === 'step' || record.kind === 'server') continue
+    if (record.kind === 'step' || record.kind === 'answer' || record.kind === 'server') continue
     told.push(record.kind === 'session' ? byTheWall(record, asked, aheadMs) : record)
   }
   return told
@@ -55,40 +54,40 @@ function byTheWall(
 }
 
 /**
- * What the store has kept must be all of it: no step is missing between two others, and none that a process knew to be
- * taken (`acknowledged`) is gone or another one. And time does not go back.
+ * What the store has kept must be all of it: nothing that a process was answered is gone or was answered otherwise. And time
+ * does not go back.
  */
-export function checkKept(steps: readonly KeptStep[], acknowledged: readonly StepRecord[]): Violation[] {
+export function checkKept(steps: readonly KeptStep[], answers: readonly AnswerRecord[]): Violation[] {
   const violations: Violation[] = []
-  const kept = new Map<string, Map<number, KeptStep>>()
   const last = new Map<string, KeptStep>()
+  const kept = new Map<string, number>()
   for (const step of [...steps].sort((a, b) => a.order - b.order)) {
-    const { resource, order, nowMs } = step
-    const name = nameOf(step)
-    const before = last.get(name)
-    const violated = (invariant: number, what: string) => violations.push({ invariant, resource, what })
-    if (before && order !== before.order + 1) violated(12, `step ${before.order + 1} is missing, ${order} is there`)
-    if (!before && order > 1) violated(12, `its first step that is there is step ${order}`)
-    if (before && nowMs < before.nowMs)
-      violated(16, `time went back by ${before.nowMs - nowMs} ms from step ${before.order} to step ${order}`)
+    const { namespace, resource, nowMs } = step
+    const name = JSON.stringify([namespace, resource])
+    const backMs = (last.get(name)?.nowMs ?? 0) - nowMs
+    if (backMs > 0) violations.push({ invariant: 16, resource, what: `${at(step)}: time went back by ${backMs} ms` })
     last.set(name, step)
-    kept.set(name, (kept.get(name) ?? new Map()).set(order, step))
+    kept.set(contentOf(step), (kept.get(contentOf(step)) ?? 0) + 1)
   }
-  for (const step of acknowledged) {
-    if (step.order === undefined) continue
-    const found = kept.get(nameOf(step))?.get(step.order)
-    if (found && isDeepStrictEqual(contentOf(found), contentOf(step))) continue
-    const said = `step ${step.order} (${step.command.type}) was acknowledged`
-    const what = found ? `${said}, and another one (${found.command.type}) is in its place` : `${said}, and is gone`
-    violations.push({ invariant: 12, resource: step.resource, what })
+  for (const answer of answers) {
+    const left = kept.get(contentOf(answer)) ?? 0
+    kept.set(contentOf(answer), left - 1)
+    if (left > 0) continue
+    const what = `${at(answer)}: ${answer.command.type} was answered ${JSON.stringify(answer.reply)}, and is gone`
+    violations.push({ invariant: 12, resource: answer.resource, what })
   }
   return violations
 }
 
-function nameOf({ namespace, resource }: StepRecord): string {
-  return JSON.stringify([namespace, resource])
+/** Whether the core took it: one whose session was lost never came there. */
+export function isTaken({ reply }: KeptStep): boolean {
+  return !(reply.status === 'refused' && reply.code === 'session-lost')
 }
 
-function contentOf({ command, reply, events }: StepRecord): unknown {
-  return JSON.parse(JSON.stringify({ command, reply, events }))
+function at({ nowMs }: KeptStep | AnswerRecord): string {
+  return `at ${(nowMs / 1_000).toFixed(3)}s`
+}
+
+function contentOf({ namespace, resource, command, reply }: StepRecord | AnswerRecord): string {
+  return JSON.stringify([namespace, resource, command, reply])
 }
