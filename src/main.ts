@@ -63,7 +63,7 @@ async function openRecordedStore(url: string, options: StoreOptions): Promise<St
   if (!path) return openStore(url, options)
   const { openServerHistory } = await import('./testing/server-history.ts')
   const history = openServerHistory(path, () => options.clock.nowMs())
-  return history.of(await openStore(url, { ...options, onStep: history.onStep }))
+  return history.of(await openStore(url, { ...options, onStep: history.onStep }), { answers: isMysql(url) })
 }
 
 /** A store that cannot say what it does, step by step, has to refuse `onStep` with a sentence. */

@@ -13,13 +13,26 @@ export interface StepRecord {
   readonly order?: number
 }
 
-/** A session was opened, renewed, or ended: at some moment from `askedMs` to `nowMs`. */
+/** What a process was answered by a store that it shares: this step was taken, and stays taken. */
+export interface AnswerRecord {
+  readonly kind: 'answer'
+  readonly namespace: string
+  readonly resource: string
+  readonly nowMs: number
+  readonly command: Command
+  readonly reply: object
+}
+
+/**
+ * A session was opened, renewed, or ended: at some moment from `askedMs` to `nowMs`. One that was `asked` for may be opened or
+ * renewed at any time since, answer or not; one that is `ending` may have ended at any time since.
+ */
 export interface SessionRecord {
   readonly kind: 'session'
   readonly nowMs: number
   readonly askedMs: number
   readonly session: string
-  readonly what: 'opened' | 'renewed' | 'refused' | 'ended'
+  readonly what: 'asked' | 'opened' | 'renewed' | 'refused' | 'ending' | 'ended'
   readonly ttlMs: number
 }
 
@@ -62,12 +75,22 @@ export interface ClientRecord {
 export interface ServerRecord {
   readonly kind: 'server'
   readonly nowMs: number
-  /** `kept`: so many of the steps that it has taken are durable. `heap`: so many bytes are in use. */
-  readonly what: 'started' | 'kept' | 'heap'
+  /**
+   * `kept`: so many of the steps that it has taken are durable. `heap`: so many bytes are in use. `deadlock`: its store let
+   * such an error out, with this number.
+   */
+  readonly what: 'started' | 'kept' | 'heap' | 'deadlock'
   readonly count: number
 }
 
-export type HistoryRecord = StepRecord | SessionRecord | CallbackRecord | CallRecord | ClientRecord | ServerRecord
+export type HistoryRecord =
+  | StepRecord
+  | AnswerRecord
+  | SessionRecord
+  | CallbackRecord
+  | CallRecord
+  | ClientRecord
+  | ServerRecord
 export type History = readonly HistoryRecord[]
 
 /** A line that a person can read. */
@@ -78,6 +101,8 @@ export function describeRecord(record: HistoryRecord): string {
       const { type, ...command } = record.command
       return `${at} ${record.resource} ${type} ${brief(command)} → ${brief(record.reply)}${record.events.map((event) => `\n${' '.repeat(13)}${event.type} ${brief({ ...event, type: undefined })}`).join('')}`
     }
+    case 'answer':
+      return `${at} ${record.resource} ${record.command.type} was answered ${brief(record.reply)}`
     case 'session':
       return `${at} session ${record.session.slice(0, 8)} ${record.what}`
     case 'client':

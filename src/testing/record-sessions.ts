@@ -1,15 +1,28 @@
 import type { SessionReply, Store } from '../stores/store.ts'
 import type { SessionRecord } from './history.ts'
 
+export interface RecordSessionsOptions {
+  /** Records what is asked for too, before it is: whoever is killed meanwhile, or not answered, leaves that behind. */
+  readonly asks?: boolean
+}
+
 /** The same store, with a record of every session's life. */
-export function recordSessions(store: Store, record: (entry: SessionRecord) => void): Store {
+export function recordSessions(
+  store: Store,
+  record: (entry: SessionRecord) => void,
+  { asks = false }: RecordSessionsOptions = {},
+): Store {
   const ttls = new Map<string, number>()
-  const note = (session: string, what: 'opened' | 'renewed', reply: SessionReply, askedMs: number) => {
+  const about = (session: string) => ({ kind: 'session', session, ttlMs: ttls.get(session) ?? 0 }) as const
+  const asking = async (session: string, what: 'opened' | 'renewed', ask: () => Promise<SessionReply>) => {
+    const askedMs = store.nowMs()
+    if (asks) record({ ...about(session), what: 'asked', nowMs: askedMs, askedMs })
+    const reply = await ask()
     const isAlive = reply.status === 'alive'
-    const ttlMs = isAlive ? reply.ttlMs : (ttls.get(session) ?? 0)
-    if (isAlive) ttls.set(session, ttlMs)
-    else ttls.delete(session)
-    record({ kind: 'session', nowMs: store.nowMs(), askedMs, session, what: isAlive ? what : 'refused', ttlMs })
+    if (isAlive) ttls.set(session, reply.ttlMs)
+    record({ ...about(session), what: isAlive ? what : 'refused', nowMs: store.nowMs(), askedMs })
+    if (!isAlive) ttls.delete(session)
+    return reply
   }
   return {
     nowMs: () => store.nowMs(),
@@ -17,23 +30,14 @@ export function recordSessions(store: Store, record: (entry: SessionRecord) => v
     read: (address) => store.read(address),
     standing: (place) => store.standing(place),
     list: (query) => store.list(query),
-    openSession: async (request) => {
-      const askedMs = store.nowMs()
-      const reply = await store.openSession(request)
-      note(request.session, 'opened', reply, askedMs)
-      return reply
-    },
-    renewSession: async (session) => {
-      const askedMs = store.nowMs()
-      const reply = await store.renewSession(session)
-      note(session, 'renewed', reply, askedMs)
-      return reply
-    },
+    openSession: (request) => asking(request.session, 'opened', () => store.openSession(request)),
+    renewSession: (session) => asking(session, 'renewed', () => store.renewSession(session)),
     closeSession: async (session) => {
-      const nowMs = store.nowMs()
-      record({ kind: 'session', nowMs, askedMs: nowMs, session, what: 'ended', ttlMs: ttls.get(session) ?? 0 })
-      ttls.delete(session)
+      const askedMs = store.nowMs()
+      record({ ...about(session), what: asks ? 'ending' : 'ended', nowMs: askedMs, askedMs })
       await store.closeSession(session)
+      if (asks) record({ ...about(session), what: 'ended', nowMs: store.nowMs(), askedMs })
+      ttls.delete(session)
     },
     places: (session) => store.places(session),
     sweep: (limit) => store.sweep(limit),

@@ -1,13 +1,17 @@
 import type { Store } from '../stores/store.ts'
-import type { StepRecord } from './history.ts'
+import type { ServerRecord, StepRecord } from './history.ts'
 import { Journal } from './journal.ts'
 import { recordSessions } from './record-sessions.ts'
+import { watchDeadlocks } from './watch-deadlocks.ts'
 
 export interface ServerHistory {
   /** To be told of every step that the store takes, in its order and as it takes it. */
   readonly onStep: (step: Omit<StepRecord, 'kind'>) => void
-  /** The same store, with a record of its sessions and of what it has made durable. */
-  of(store: Store): Store
+  /**
+   * The same store, with a record of its sessions and of what it has made durable. `answers`: what it answers is recorded too,
+   * for one that others share, and that writes its steps down itself.
+   */
+  of(store: Store, options?: { readonly answers?: boolean }): Store
 }
 
 const HEAP_MS = 5_000
@@ -17,7 +21,7 @@ export function openServerHistory(path: string, nowMs: () => number): ServerHist
   const journal = new Journal(path)
   let taken = 0
   let kept = 0
-  const note = (what: 'started' | 'kept' | 'heap', count: number) =>
+  const note = (what: ServerRecord['what'], count: number) =>
     journal.write({ kind: 'server', nowMs: nowMs(), what, count })
   const weigh = () => {
     // There with --expose-gc: only what is left after a collection says whether the heap grows.
@@ -31,8 +35,9 @@ export function openServerHistory(path: string, nowMs: () => number): ServerHist
       taken++
       journal.write({ kind: 'step', ...step })
     },
-    of(store) {
-      const recorded = recordSessions(store, (record) => journal.write(record))
+    of(store, { answers = false } = {}) {
+      const sessions = recordSessions(store, (record) => journal.write(record), { asks: true })
+      const recorded = watchDeadlocks(sessions, (errno) => note('deadlock', errno))
       return {
         ...recorded,
         async step(address, command) {
@@ -41,6 +46,8 @@ export function openServerHistory(path: string, nowMs: () => number): ServerHist
           const reply = await answer
           if (before > kept) note('kept', before)
           kept = Math.max(kept, before)
+          const { namespace, resource } = address
+          if (answers) journal.write({ kind: 'answer', nowMs: nowMs(), namespace, resource, command, reply })
           return reply
         },
       }

@@ -69,6 +69,10 @@ export class LibraryProcess {
     })
   }
 
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child.kill(signal)
+  }
+
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL')
     await this.#ended()

@@ -8,8 +8,11 @@ import type { Verdict } from './verdict.ts'
 /*
  * npm run soak -- --minutes 10                   one server on memory:, 50 clients
  * npm run soak -- --store file: --kill-servers   a durable store, in a new directory: its server is killed too
- * npm run soak -- --store mysql://… --servers 3  several servers over a store that they share, and that is empty
+ * npm run soak -- --store mysql: --servers 3 --kill-servers   several servers on a MariaDB of the run's own, hurt too
+ * npm run soak -- --store mysql: --library       no servers: every client opens the store itself
+ * --store mysql://…                              somebody's database, with no tables of Baton's in it
  * --no-fence-check                               the storage does not check fences: this must fail
+ * --no-database-sync                             the run's own MariaDB forgets what it has just committed: so must this
  */
 const { values } = parseArgs({
   options: {
@@ -17,10 +20,12 @@ const { values } = parseArgs({
     clients: { type: 'string', default: '50' },
     store: { type: 'string', default: 'memory:' },
     servers: { type: 'string', default: '1' },
+    library: { type: 'boolean', default: false },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     'ttl-ms': { type: 'string', default: '2000' },
     'kill-servers': { type: 'boolean', default: false },
     'no-fence-check': { type: 'boolean', default: false },
+    'no-database-sync': { type: 'boolean', default: false },
   },
 })
 
@@ -38,11 +43,12 @@ const progress = (text: string) => {
 
 async function main(): Promise<number> {
   const store = values.store
-  const isMemory = store === 'memory:'
-  if (isMemory && (values['kill-servers'] || values.servers !== '1')) {
-    out('a memory: store lives and dies with its one server; name another --store')
+  const usage = wrongUse()
+  if (usage !== undefined) {
+    out(usage)
     return 64
   }
+  const servers = values.library ? 0 : Number(values.servers)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
   const lengthMs = Number(values.minutes) * 60_000
   const startMs = Date.now()
@@ -50,22 +56,32 @@ async function main(): Promise<number> {
     lengthMs,
     store,
     clients: Number(values.clients),
-    servers: Number(values.servers),
+    servers,
+    library: values.library,
     seed: Number(values.seed),
     ttlMs: Number(values['ttl-ms']),
     checkFences: !values['no-fence-check'],
+    isDatabaseForgetful: values['no-database-sync'],
     killServers: values['kill-servers'],
     onProgress: progress,
   })
   progress('')
   const seconds = ((Date.now() - startMs) / 1_000).toFixed(0)
-  out(
-    `seed ${values.seed}, ${values.clients} clients, ${values.servers} server(s) on ${store.split(':')[0]}:, ${seconds} s`,
-  )
+  const on = `${values.library ? 'in library mode' : `${servers} server(s)`} on ${store.split(':')[0]}:`
+  out(`seed ${values.seed}, ${values.clients} clients, ${on}, ${seconds} s`)
   out(`  ${listOf(verdict.counts)}`)
   out(`  faults: ${listOf(verdict.faults)}`)
-  out(`  heap of the server: ${heapText(verdict.heap)}`)
+  if (servers > 0) out(`  heap of the server: ${heapText(verdict.heap)}`)
   return report(verdict, lengthMs)
+}
+
+function wrongUse(): string | undefined {
+  const isMysql = values.store.startsWith('mysql:')
+  if (values.store === 'memory:' && (values['kill-servers'] || values.servers !== '1'))
+    return 'a memory: store lives and dies with its one server; name another --store'
+  if (values.library && !isMysql) return 'only a store that processes can share goes without servers: --store mysql:'
+  if (values.store.startsWith('file:') && values.servers !== '1') return 'a file: store has one server'
+  return undefined
 }
 
 function report({ violations, counts, heap, folder, history }: Verdict, lengthMs: number): number {

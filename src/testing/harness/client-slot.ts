@@ -2,22 +2,22 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Journal, machineMs } from '../journal.ts'
 import type { ClientConfig } from './client.ts'
-import { Link } from './link.ts'
+import { Link, type Target } from './link.ts'
 import type { Processes, Started } from './processes.ts'
-import type { ServerProcess } from './server-process.ts'
 
 const PROGRAM = fileURLToPath(new URL('./client.js', import.meta.url))
 
 export interface SlotOptions {
   readonly index: number
   readonly folder: string
-  readonly servers: readonly ServerProcess[]
+  /** What it has ways to: the servers, or the database where it opens the store itself. */
+  readonly targets: readonly Target[]
   /** Where the harness writes down what it does to its clients. */
   readonly journal: Journal
-  readonly config: Pick<ClientConfig, 'storage' | 'seed' | 'tasks' | 'resources' | 'ttlMs' | 'thinkMs'>
+  readonly config: Pick<ClientConfig, 'storage' | 'seed' | 'tasks' | 'resources' | 'ttlMs' | 'thinkMs' | 'library'>
 }
 
-/** The place of one client: a node id, its ways to the servers, and one process after the other. */
+/** The place of one client: a node id, its ways to what it talks to, and one process after the other. */
 export class ClientSlot {
   readonly node: string
   readonly links: readonly Link[]
@@ -26,7 +26,7 @@ export class ClientSlot {
   readonly crashes: string[] = []
   readonly #processes: Processes
   readonly #options: SlotOptions
-  #urls: readonly string[] = []
+  #ports: readonly number[] = []
   #started: Started | undefined
   #name = ''
   #isPaused = false
@@ -35,7 +35,7 @@ export class ClientSlot {
     this.#processes = processes
     this.#options = options
     this.node = `node-${options.index}`
-    this.links = options.servers.map((server) => new Link(() => server.port))
+    this.links = options.targets.map((target) => new Link(target))
   }
 
   get isRunning(): boolean {
@@ -43,7 +43,7 @@ export class ClientSlot {
   }
 
   async open(): Promise<void> {
-    this.#urls = await Promise.all(this.links.map((link) => link.listen()))
+    this.#ports = await Promise.all(this.links.map((link) => link.listen()))
     this.start()
   }
 
@@ -53,7 +53,8 @@ export class ClientSlot {
     const name = `${this.node}.${life}`
     const journal = join(folder, `${name}.jsonl`)
     const seed = config.seed * 100_003 + index * 997 + life
-    const full: ClientConfig = { ...config, name, node: this.node, urls: this.#urls, journal, seed }
+    const urls = this.#ports.map((port) => `http://127.0.0.1:${port}`)
+    const full: ClientConfig = { ...config, ...this.#library(), name, node: this.node, urls, journal, seed }
     const started = this.#processes.start([PROGRAM, JSON.stringify(full)])
     this.#started = started
     this.#name = name
@@ -96,6 +97,16 @@ export class ClientSlot {
 
   close(): void {
     for (const link of this.links) link.close()
+  }
+
+  /** The store by its own way to it. */
+  #library(): Pick<ClientConfig, 'library'> {
+    const { library } = this.#options.config
+    if (!library) return {}
+    const url = new URL(library.store)
+    url.hostname = '127.0.0.1'
+    url.port = String(this.#ports[0])
+    return { library: { ...library, store: url.href } }
   }
 
   #note(what: 'paused' | 'crashed'): void {

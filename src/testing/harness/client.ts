@@ -1,8 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { BatonError, connect } from '../../client/index.ts'
+import { type Baton, BatonError, connect } from '../../client/index.ts'
+import type { Policy } from '../../core/index.ts'
 import { Journal, machineMs } from '../journal.ts'
 import { seededRandom } from '../random.ts'
 import { drawCall } from './call.ts'
+import { libraryClient, openLibraryStore } from './library.ts'
 import { type Performer, perform } from './perform.ts'
 
 /*
@@ -13,6 +15,8 @@ export interface ClientConfig {
   readonly name: string
   readonly node: string
   readonly urls: readonly string[]
+  /** No servers: it opens the store itself. */
+  readonly library?: { readonly store: string; readonly policy: Policy }
   readonly storage: string
   readonly journal: string
   readonly seed: number
@@ -47,17 +51,22 @@ function watchForStalls(): void {
   }, BEAT_MS).unref()
 }
 
+async function openBaton(signal: AbortSignal): Promise<Baton | undefined> {
+  const onNotice = (notice: string) => {
+    if (notice === 'Baton answers again') note('reconnected')
+  }
+  const options = { node: config.node, ttlMs: config.ttlMs, onNotice }
+  if (!config.library) return connect(config.urls, options)
+  const store = await openLibraryStore({ ...config.library, journal: config.journal }, signal)
+  return store && libraryClient(store, options)
+}
+
 async function main(): Promise<void> {
   watchForStalls()
   const stopping = new AbortController()
   process.stdin.resume().on('end', () => stopping.abort())
-  const baton = await connect(config.urls, {
-    node: config.node,
-    ttlMs: config.ttlMs,
-    onNotice: (notice) => {
-      if (notice === 'Baton answers again') note('reconnected')
-    },
-  })
+  const baton = await openBaton(stopping.signal)
+  if (!baton) process.exit(0)
   // Whoever had this node id before is dead.
   await baton.references.dropNode(config.node).catch((error) => {
     if (!(error instanceof BatonError)) throw error

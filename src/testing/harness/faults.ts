@@ -1,19 +1,20 @@
 import { type Random, seededRandom } from '../random.ts'
 import type { ClientSlot } from './client-slot.ts'
+import { atRandom, type Damage, type Inflictions } from './inflictions.ts'
 import { sleep } from './link.ts'
 import type { ServerProcess } from './server-process.ts'
 
 export interface FaultsOptions {
   readonly random: Random
+  readonly inflictions: Inflictions
   readonly clients: readonly ClientSlot[]
   readonly servers: readonly ServerProcess[]
   readonly ttlMs: number
   /** Only where the store outlives its server. */
   readonly killServers: boolean
+  /** The store may be away when a server starts: then it has to say so, and is started again. */
+  readonly isStoreHurt: boolean
 }
-
-/** A fault that is over by itself, or one that is undone. */
-type Damage = (() => void) | undefined
 
 /** How often something befalls each client, and the servers, on average. */
 const CLIENT_EVERY_MS = 8_000
@@ -21,47 +22,28 @@ const SERVER_EVERY_MS = 12_000
 /** A client that is killed is started again, and to start fifty takes a machine its time. */
 const LEAST_MS = 300
 const UP_AGAIN_MS = 1_000
+const START_AGAIN_MS = 200
+const STARTS_MS = 60_000
 
-/** Draws what goes wrong, does it, and undoes it in time. */
+/** What befalls clients, their ways to the servers, and the servers. */
 export class Faults {
-  readonly counts: Record<string, number> = {}
   readonly #options: FaultsOptions
-  readonly #undo = new Set<() => void>()
-  readonly #under = new Set<Promise<void>>()
-  #isOver = false
   #isServerDown = false
-  /** What should have come up again, and did not. */
-  readonly failures: string[] = []
 
   constructor(options: FaultsOptions) {
     this.#options = options
   }
 
   start(): void {
-    const { clients, random } = this.#options
+    const { clients, servers, random, inflictions } = this.#options
     const [one, other] = [seededRandom(random.integer(2 ** 31)), seededRandom(random.integer(2 ** 31))]
-    void this.#repeat(Math.max(LEAST_MS, CLIENT_EVERY_MS / clients.length), one, () => this.#hurtClient(one))
-    void this.#repeat(SERVER_EVERY_MS, other, () => this.#hurtServer(other))
-  }
-
-  /** Everything heals: all run, and everything passes. */
-  async heal(): Promise<void> {
-    this.#isOver = true
-    for (const undo of this.#undo) undo()
-    await Promise.all(this.#under)
-    for (const { links } of this.#options.clients) for (const link of links) link.heal()
-  }
-
-  async #repeat(everyMs: number, random: Random, hurt: () => void): Promise<void> {
-    for (;;) {
-      await sleep(-Math.log(1 - random.next()) * everyMs)
-      if (this.#isOver) return
-      hurt()
-    }
+    const everyMs = Math.max(LEAST_MS, CLIENT_EVERY_MS / clients.length)
+    inflictions.repeat(atRandom(one, everyMs), () => this.#hurtClient(one))
+    if (servers.length > 0) inflictions.repeat(atRandom(other, SERVER_EVERY_MS), () => this.#hurtServer(other))
   }
 
   #hurtClient(random: Random): void {
-    const { clients, ttlMs } = this.#options
+    const { clients, ttlMs, inflictions } = this.#options
     const client = random.pick(clients)
     const link = random.pick(client.links)
     // Beyond the lease, for the most part.
@@ -82,33 +64,22 @@ export class Faults {
     const names = [...Object.keys(kinds), 'client stopped', 'client stopped', 'client killed', 'reset']
     const name = random.pick(names)
     if (name.startsWith('client') && !client.isRunning) return
-    this.#inflict(name, kinds[name]!, forMs)
+    inflictions.inflict(name, kinds[name]!, forMs)
   }
 
   #hurtServer(random: Random): void {
-    const { servers, ttlMs, killServers } = this.#options
+    const { servers, ttlMs, killServers, inflictions } = this.#options
     if (this.#isServerDown) return
     const server = random.pick(servers)
     if (killServers && random.chance(0.6)) {
-      this.#inflict('server killed', () => this.#restarted(server), 0)
+      inflictions.inflict('server killed', () => this.#restarted(server), 0)
       return
     }
     const stop = () => {
       server.signal('SIGSTOP')
       return () => server.signal('SIGCONT')
     }
-    this.#inflict('server stopped', stop, ttlMs * (0.3 + 1.7 * random.next()))
-  }
-
-  #inflict(name: string, damage: () => Damage, forMs: number): void {
-    this.counts[name] = (this.counts[name] ?? 0) + 1
-    const undo = damage()
-    if (!undo) return
-    const once = () => {
-      if (this.#undo.delete(once)) undo()
-    }
-    this.#undo.add(once)
-    setTimeout(once, forMs).unref()
+    inflictions.inflict('server stopped', stop, ttlMs * (0.3 + 1.7 * random.next()))
   }
 
   #stopped(client: ClientSlot): Damage {
@@ -117,19 +88,34 @@ export class Faults {
   }
 
   #killed(client: ClientSlot): Damage {
-    this.#follow(client.kill().then(() => this.#later(() => client.start())))
+    const { inflictions } = this.#options
+    inflictions.follow(client.kill().then(() => inflictions.later(this.#upAgainMs(), () => client.start())))
     return undefined
   }
 
   #restarted(server: ServerProcess): Damage {
+    const { inflictions } = this.#options
     this.#isServerDown = true
-    const back = server.kill().then(() => this.#later(() => server.start()))
-    this.#follow(
+    const back = server.kill().then(() => inflictions.later(this.#upAgainMs(), () => this.#startAgain(server)))
+    inflictions.follow(
       back.finally(() => {
         this.#isServerDown = false
       }),
     )
     return undefined
+  }
+
+  async #startAgain(server: ServerProcess): Promise<void> {
+    const endMs = Date.now() + STARTS_MS
+    for (;;) {
+      try {
+        return await server.start()
+      } catch (error) {
+        const isExcused = this.#options.isStoreHurt && server.hasFoundNoStore && Date.now() < endMs
+        if (!isExcused) throw error
+        await sleep(START_AGAIN_MS)
+      }
+    }
   }
 
   /** What was sent meanwhile arrives late, or never. */
@@ -142,14 +128,7 @@ export class Faults {
     }
   }
 
-  async #later(act: () => void | Promise<void>): Promise<void> {
-    const atMs = Date.now() + UP_AGAIN_MS * this.#options.random.next()
-    while (!this.#isOver && Date.now() < atMs) await sleep(20)
-    await act()
-  }
-
-  #follow(work: Promise<void>): void {
-    const done = work.catch((error) => void this.failures.push(String(error))).finally(() => this.#under.delete(done))
-    this.#under.add(done)
+  #upAgainMs(): number {
+    return UP_AGAIN_MS * this.#options.random.next()
   }
 }

@@ -10,10 +10,10 @@ async function linked() {
     socket.on('error', () => {}).pipe(socket)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const link = new Link(() => (server.address() as { port: number }).port)
-  const url = new URL(await link.listen())
+  const link = new Link(server.address() as { port: number })
+  const port = await link.listen()
   const open = () => {
-    const socket = connect(Number(url.port), '127.0.0.1')
+    const socket = connect(port, '127.0.0.1')
     const heard = { text: '', ends: [] as string[] }
     socket.on('data', (chunk) => {
       heard.text += chunk

@@ -10,9 +10,15 @@ interface Way {
 const PIECE_BYTES = 64
 const PIECE_MS = 20
 
+/** Where a link leads to; it may move. */
+export interface Target {
+  readonly port: number
+  readonly host?: string
+}
+
 /** One client's way to one server: a TCP proxy that breaks in all the ways that networks do. */
 export class Link {
-  readonly #port: () => number
+  readonly #target: Target
   readonly #server: Server
   readonly #pairs = new Set<readonly [client: Socket, server: Socket]>()
   readonly #there: Way = { isOpen: true, delayMs: 0, isSlow: false }
@@ -20,15 +26,15 @@ export class Link {
   #waiting: (() => void)[] = []
   #isRefusing = false
 
-  /** `port`: where the server is now. */
-  constructor(port: () => number) {
-    this.#port = port
+  constructor(target: Target) {
+    this.#target = target
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.#accept(client))
   }
 
-  async listen(): Promise<string> {
+  /** Resolves with the port that leads to the target. */
+  async listen(): Promise<number> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    return (this.#server.address() as AddressInfo).port
   }
 
   /** Nothing passes; what was sent meanwhile arrives when it is over. Returns how to end it. */
@@ -94,7 +100,8 @@ export class Link {
       client.on('error', () => {}).resetAndDestroy()
       return
     }
-    const server = connect({ port: this.#port(), host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
+    const { port, host = '127.0.0.1' } = this.#target
+    const server = connect({ port, host, allowHalfOpen: true, noDelay: true })
     const pair = [client, server] as const
     this.#pairs.add(pair)
     for (const [socket, other] of [pair, [server, client] as const]) {

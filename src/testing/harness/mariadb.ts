@@ -6,7 +6,7 @@ import { cp, mkdir, mkdtemp } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createConnection, escapeId } from 'mysql2/promise'
+import { type Connection, createConnection, escapeId } from 'mysql2/promise'
 import { dataTemplate, LOG_FILE_SIZE, mariadbProgram, userFlags } from './mariadb-template.ts'
 
 export interface MariadbOptions {
@@ -84,9 +84,14 @@ export class Mariadb {
     return `mysql://${encodeURIComponent(name)}:${password}@127.0.0.1:${this.#port}/${encodeURIComponent(name)}`
   }
 
+  /** As root, beside the network. */
+  connect(): Promise<Connection> {
+    return createConnection({ socketPath: this.socket, user: 'root' })
+  }
+
   /** As root, on a connection of its own. */
   async query<Row = unknown>(sql: string, values: readonly (string | number)[] = []): Promise<readonly Row[]> {
-    const connection = await createConnection({ socketPath: this.socket, user: 'root' })
+    const connection = await this.connect()
     try {
       return (await connection.query(sql, [...values]))[0] as Row[]
     } finally {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { appendFileSync } from 'node:fs'
 
 export interface Started {
   readonly pid: number
@@ -9,6 +10,12 @@ export interface Started {
   /** What it has written to stderr, the last of it. */
   complaint(): string
   signal(signal: NodeJS.Signals): void
+}
+
+export interface StartOptions {
+  readonly env?: NodeJS.ProcessEnv
+  /** A file for all that it writes to stderr. */
+  readonly log?: string
 }
 
 const COMPLAINT_CHARS = 4_000
@@ -21,11 +28,12 @@ export class Processes {
     process.on('exit', () => this.killAll())
   }
 
-  start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Started {
+  start(args: readonly string[], { env = {}, log }: StartOptions = {}): Started {
     const child = spawn(process.execPath, args, { env: { ...cleanEnvironment(), ...env }, stdio: 'pipe' })
     let complaint = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       complaint = (complaint + text).slice(-COMPLAINT_CHARS)
+      if (log !== undefined) appendFileSync(log, text)
     })
     child.stdin.on('error', () => {})
     const ended = once(child, 'exit').then(([code, signal]) => {

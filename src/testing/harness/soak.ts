@@ -1,48 +1,24 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { Policy } from '../../core/index.ts'
-import type { Violation } from '../check-history.ts'
-import { Journal } from '../journal.ts'
 import { seededRandom } from '../random.ts'
-import { ClientSlot } from './client-slot.ts'
+import { type KeptStep, wallAheadMs } from '../shared-history.ts'
+import type { Violation } from '../violation.ts'
+import { DatabaseFaults } from './database-faults.ts'
 import { Faults } from './faults.ts'
+import { Inflictions } from './inflictions.ts'
 import { sleep } from './link.ts'
-import { Processes } from './processes.ts'
-import { ServerProcess } from './server-process.ts'
-import { Storage } from './storage.ts'
-import { type Verdict, verdictOf } from './verdict.ts'
+import { Stage, type StageOptions } from './stage.ts'
+import { type SharedSteps, type Verdict, verdictOf } from './verdict.ts'
+import type { Watch } from './watch.ts'
 
-export interface SoakOptions {
+export interface SoakOptions extends StageOptions {
   readonly lengthMs: number
-  readonly clients: number
-  readonly servers: number
-  /** Empty, or histories do not begin at the beginning. `file:` alone is a directory of the run's own. */
-  readonly store: string
-  readonly seed: number
-  readonly checkFences: boolean
   readonly killServers: boolean
-  readonly ttlMs: number
   readonly onProgress?: (text: string) => void
 }
 
-const TASKS = 3
-const RESOURCES = 5
-/** All clients together: so many calls a second that one machine bears them and still runs its clocks. */
-const CALLS_A_SECOND = 250
 const FINISH_MS = 120_000
 const QUIET_MS = 20_000
-const STARTING_MS = 100
-
-/** Attempts that are used up, retry delays, and claim times that are shorter than a lease: as many ways as there are. */
-const CONFIG = `
-[policy.namespaces.default]
-claimMs = 1000
-[policy.namespaces.default.operations.pull]
-attempts = 3
-[policy.namespaces.default.operations.update]
-retryDelayMs = 200
-`
+/** A clock that was set is further off than this. */
+const CLOCK_MS = 5
 
 /** Real processes, real faults; then everything heals, everybody has to come to an end, and the histories are checked. */
 export async function soak(options: SoakOptions): Promise<Verdict> {
@@ -50,93 +26,67 @@ export async function soak(options: SoakOptions): Promise<Verdict> {
   try {
     return await run.run()
   } finally {
-    run.close()
+    await run.close()
   }
 }
 
 class SoakRun {
   readonly #options: SoakOptions
-  readonly #processes = new Processes()
-  readonly #folder = mkdtempSync(join(tmpdir(), 'baton-soak-'))
-  readonly #journalPath = join(this.#folder, 'harness.jsonl')
-  readonly #journal = new Journal(this.#journalPath)
-  readonly #storage: Storage
-  readonly #servers: readonly ServerProcess[]
-  #clients: readonly ClientSlot[] = []
+  readonly #stage: Stage
+  readonly #inflictions = new Inflictions()
   readonly #violations: Violation[] = []
 
   constructor(options: SoakOptions) {
     this.#options = options
-    this.#storage = new Storage({ check: options.checkFences })
-    const store = options.store === 'file:' ? `file:${join(this.#folder, 'store')}` : options.store
-    const config = join(this.#folder, 'config.toml')
-    writeFileSync(config, CONFIG)
-    this.#servers = Array.from({ length: options.servers }, (_, index) => {
-      const name = `server-${index}`
-      const journal = join(this.#folder, `${name}.jsonl`)
-      return new ServerProcess(this.#processes, { name, store, journal, config })
-    })
+    this.#stage = new Stage(options)
   }
 
   async run(): Promise<Verdict> {
-    const { lengthMs, seed } = this.#options
-    for (const server of this.#servers) await server.start()
-    const policy = await this.#policy()
-    await this.#startClients()
-    const faults = new Faults({
-      ...this.#options,
-      random: seededRandom(seed),
-      clients: this.#clients,
-      servers: this.#servers,
-    })
-    faults.start()
-    await this.#pass(lengthMs)
-    await faults.heal()
+    const { storage, folder } = this.#stage
+    const aheadMs = wallAheadMs()
+    await this.#stage.open()
+    await this.#hurt()
     await this.#finish()
-    await this.#expectQuiet()
+    const watch = await this.#stage.watch()
+    const policy = await watch.policy()
+    await this.#expectQuiet(watch)
+    await watch.close()
     await this.#stopServers()
-    for (const failure of [...faults.failures, ...this.#clients.flatMap(({ crashes }) => crashes)])
-      this.#violated(0, failure)
-    for (const { key, fence, highest } of this.#storage.violations)
-      this.#violated(2, `a write with fence ${fence} was accepted after one with ${highest}`, key)
+    this.#seen()
     return verdictOf({
-      folder: this.#folder,
+      folder,
       policy,
+      shared: await this.#shared(aheadMs),
       violations: this.#violations,
-      journals: {
-        servers: this.#servers.map(({ journal }) => journal),
-        others: [this.#journalPath, ...this.#clients.flatMap(({ journals }) => journals)],
-      },
-      faults: faults.counts,
-      writes: { made: this.#storage.writes, refused: this.#storage.refused },
+      journals: this.#stage.journals,
+      faults: this.#inflictions.counts,
+      writes: { made: storage.writes, refused: storage.refused },
     })
   }
 
-  close(): void {
-    this.#processes.killAll()
-    this.#storage.close()
-    for (const client of this.#clients) client.close()
-    this.#journal.close()
+  close(): Promise<void> {
+    return this.#stage.close()
   }
 
-  async #startClients(): Promise<void> {
-    const { clients, seed, ttlMs } = this.#options
-    const thinkMs = (clients * TASKS * 1_000) / CALLS_A_SECOND
-    const storage = await this.#storage.listen()
-    const config = { storage, seed, tasks: TASKS, resources: RESOURCES, ttlMs, thinkMs }
-    const common = { folder: this.#folder, servers: this.#servers, journal: this.#journal, config }
-    this.#clients = Array.from({ length: clients }, (_, index) => new ClientSlot(this.#processes, { index, ...common }))
-    for (const client of this.#clients) {
-      await client.open()
-      await sleep(STARTING_MS)
-    }
+  async #hurt(): Promise<void> {
+    const { clients, servers, database } = this.#stage
+    const random = seededRandom(this.#options.seed)
+    const { ttlMs, killServers } = this.#options
+    const common = { random, inflictions: this.#inflictions }
+    const isStoreHurt = database !== undefined
+    new Faults({ ...common, clients, servers, ttlMs, killServers, isStoreHurt }).start()
+    if (database) new DatabaseFaults({ ...common, database }).start()
+    await this.#pass()
+    await this.#inflictions.heal()
+    for (const { links } of clients) for (const link of links) link.heal()
   }
 
-  async #pass(lengthMs: number): Promise<void> {
+  async #pass(): Promise<void> {
+    const { lengthMs, onProgress } = this.#options
     const endMs = Date.now() + lengthMs
     for (let leftMs = lengthMs; leftMs > 0; leftMs = endMs - Date.now()) {
-      this.#options.onProgress?.(`${Math.ceil(leftMs / 1_000)} s to go, ${this.#storage.writes} writes`)
-      const crash = this.#servers.find((server) => server.crash !== undefined)?.crash
+      onProgress?.(`${Math.ceil(leftMs / 1_000)} s to go, ${this.#stage.storage.writes} writes`)
+      const crash = this.#stage.servers.find((server) => server.crash !== undefined)?.crash
       if (crash !== undefined) throw new Error(crash)
       await sleep(Math.min(leftMs, 1_000))
     }
@@ -144,8 +94,8 @@ class SoakRun {
 
   /** Everybody finishes what it has begun. */
   async #finish(): Promise<void> {
-    const pending = new Set(this.#clients)
-    const all = this.#clients.map((client) => client.finish().then(() => pending.delete(client)))
+    const pending = new Set(this.#stage.clients)
+    const all = [...pending].map((client) => client.finish().then(() => pending.delete(client)))
     const late = setTimeout(() => {
       for (const { node } of pending)
         this.#violated(8, `after everything had healed, ${node} did not come to an end within ${FINISH_MS} ms`)
@@ -160,34 +110,48 @@ class SoakRun {
   }
 
   /** Nobody is there any more: nothing may be held, and nobody may wait, once the dead have run out. */
-  async #expectQuiet(): Promise<void> {
-    const url = `${this.#servers[0]!.url}/v1/resources?active=true`
+  async #expectQuiet(watch: Watch): Promise<void> {
     const endMs = Date.now() + QUIET_MS
     for (;;) {
-      const { resources } = (await (await fetch(url)).json()) as { resources: { resource: string }[] }
-      if (resources.length === 0) break
+      const active = await watch.active()
+      if (active.length === 0) break
       if (Date.now() > endMs) {
-        for (const view of resources)
+        for (const view of active)
           this.#violated(8, `stuck after everybody had gone: ${JSON.stringify(view)}`, view.resource)
         break
       }
       await sleep(200)
     }
     // One more look at the heap, now that nobody is there.
-    await sleep(6_000)
+    if (this.#stage.servers.length > 0) await sleep(6_000)
   }
 
   async #stopServers(): Promise<void> {
-    for (const server of this.#servers) {
+    for (const server of this.#stage.servers) {
       const how = await server.stop()
       if (how !== 0) this.#violated(0, `${server.name} ended with ${how}`)
       if (server.crash !== undefined) this.#violated(0, server.crash)
+      for (const defect of server.defects()) this.#violated(0, defect)
     }
   }
 
-  async #policy(): Promise<Policy> {
-    const reply = await fetch(`${this.#servers[0]!.url}/v1/policy`)
-    return ((await reply.json()) as { policy: Policy }).policy
+  /** What the harness has seen itself. */
+  #seen(): void {
+    const { clients, storage } = this.#stage
+    for (const failure of [...this.#inflictions.failures, ...clients.flatMap(({ crashes }) => crashes)])
+      this.#violated(0, failure)
+    for (const { key, fence, highest } of storage.violations)
+      this.#violated(2, `a write with fence ${fence} was accepted after one with ${highest}`, key)
+  }
+
+  /** All steps, where the store itself has written them down. */
+  async #shared(aheadMs: number): Promise<SharedSteps | undefined> {
+    const { database } = this.#stage
+    if (!database) return undefined
+    const setMs = wallAheadMs() - aheadMs
+    if (Math.abs(setMs) > CLOCK_MS) this.#violated(0, `the clock was set by ${setMs} ms: times cannot be compared`)
+    const steps: readonly KeptStep[] = await database.steps()
+    return { steps, aheadMs }
   }
 
   #violated(invariant: number, what: string, resource = ''): void {

@@ -1,8 +1,10 @@
 import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Policy } from '../../core/index.ts'
 import { checkHistory, type Violation } from '../check-history.ts'
 import type { History, HistoryRecord } from '../history.ts'
-import { mergeJournals, readJournal, type TimedRecord } from '../journal.ts'
+import { Journal, mergeJournals, readJournal, type TimedRecord } from '../journal.ts'
+import { besideSteps, checkKept, isTaken, type KeptStep, timedSteps } from '../shared-history.ts'
 import { withoutLostTails } from './lost-tails.ts'
 
 export interface Evidence {
@@ -11,8 +13,16 @@ export interface Evidence {
   /** What was seen while it ran. */
   readonly violations: readonly Violation[]
   readonly journals: { readonly servers: readonly string[]; readonly others: readonly string[] }
+  readonly shared: SharedSteps | undefined
   readonly faults: Readonly<Record<string, number>>
   readonly writes: { readonly made: number; readonly refused: number }
+}
+
+/** What a store that several processes share has written down itself. */
+export interface SharedSteps {
+  readonly steps: readonly KeptStep[]
+  /** How far its clock is ahead of the machine's. */
+  readonly aheadMs: number
 }
 
 export interface Verdict {
@@ -28,20 +38,58 @@ export interface Verdict {
 
 const UNCLAIMED = 'not claimed in time'
 
-export function verdictOf({ folder, policy, violations: seen, journals, faults, writes }: Evidence): Verdict {
+export function verdictOf(evidence: Evidence): Verdict {
+  const { folder, policy, journals, faults, writes } = evidence
   const read = (paths: readonly string[]) => paths.filter((path) => existsSync(path)).map(readJournal)
-  const others = read(journals.others)
-  const check = (servers: readonly (readonly TimedRecord[])[]) =>
-    checkHistory(mergeJournals([...servers, ...others]), { policy })
-  const servers = withoutLostTails(read(journals.servers), check)
-  const history = mergeJournals([...servers, ...others])
-  const violations = [...seen, ...checkHistory(history, { policy })]
+  const [servers, others] = [read(journals.servers), read(journals.others)]
+  const { history, violations } = evidence.shared
+    ? ofShared(evidence.shared, [...servers, ...others], policy)
+    : ofServers(servers, others, policy)
+  const all = [...evidence.violations, ...violations]
   const heap = (servers[0] ?? []).flatMap((record) =>
     record.kind === 'server' && record.what === 'heap' ? [record.count] : [],
   )
   const counts = { ...countsOf(history), 'fenced writes': writes.made, 'writes refused': writes.refused }
-  if (violations.length === 0) rmSync(folder, { recursive: true })
-  return { violations, counts, faults, heap, history, folder: violations.length > 0 ? folder : undefined }
+  if (all.length === 0) rmSync(folder, { recursive: true })
+  else if (evidence.shared)
+    keep(join(folder, 'store.jsonl'), timedSteps(evidence.shared.steps, evidence.shared.aheadMs))
+  return { violations: all, counts, faults, heap, history, folder: all.length > 0 ? folder : undefined }
+}
+
+type Journals = readonly (readonly TimedRecord[])[]
+type Checked = { readonly history: History; readonly violations: readonly Violation[] }
+
+/** Every server has written down the steps that it has taken. */
+function ofServers(servers: Journals, others: Journals, policy: Policy): Checked {
+  const check = (each: Journals) => checkHistory(mergeJournals([...each, ...others]), { policy })
+  const settled = withoutLostTails(servers, check)
+  const history = mergeJournals([...settled, ...others])
+  return { history, violations: checkHistory(history, { policy }) }
+}
+
+/** The store has written down the steps; servers, or clients on it, what they know of them. */
+function ofShared({ steps, aheadMs }: SharedSteps, journals: Journals, policy: Policy): Checked {
+  const told = journals.flat()
+  const answers = told
+    .filter((record) => record.kind === 'answer')
+    .map((record) => ({ ...record, nowMs: record.monoMs + aheadMs }))
+  const taken = timedSteps(steps.filter(isTaken), aheadMs)
+  const history = mergeJournals([taken, ...journals.map((each) => besideSteps(each, aheadMs))])
+  const deadlocks = told.flatMap((record) =>
+    record.kind === 'server' && record.what === 'deadlock'
+      ? [{ invariant: 0, resource: '', what: `the store let a deadlock out (error ${record.count})` }]
+      : [],
+  )
+  return {
+    history,
+    violations: [...deadlocks, ...checkKept(steps, answers), ...checkHistory(history, { policy })],
+  }
+}
+
+function keep(path: string, records: readonly TimedRecord[]): void {
+  const journal = new Journal(path)
+  for (const { monoMs, ...record } of records) journal.write(record, monoMs)
+  journal.close()
 }
 
 function countsOf(history: History): Record<string, number> {

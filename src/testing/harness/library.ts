@@ -1,0 +1,46 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Baton, ConnectOptions } from '../../client/api.ts'
+import { Client } from '../../client/client.ts'
+import { systemClientClock } from '../../client/clock.ts'
+import { inProcessTransport } from '../../client/open.ts'
+import { systemRandom } from '../../client/random.ts'
+import type { Policy } from '../../core/index.ts'
+import { Service } from '../../service/index.ts'
+import { type Store, StoreUnavailable, UnknownOutcome } from '../../stores/store.ts'
+import { machineMs } from '../journal.ts'
+import { openServerHistory } from '../server-history.ts'
+
+export interface LibraryOptions {
+  /** The store's URL. */
+  readonly store: string
+  readonly policy: Policy
+  /** Where all that the store does is written down. */
+  readonly journal: string
+}
+
+const AGAIN_MS = 200
+
+/** What `open()` makes of a store. */
+export function libraryClient(store: Store, options: ConnectOptions): Baton {
+  const surroundings = { clock: systemClientClock(), notice: options.onNotice ?? (() => {}), random: systemRandom }
+  return new Client(inProcessTransport(new Service({ store })), surroundings, options)
+}
+
+/** Tries until the store is there: it may be away just now. Nothing where that was given up. */
+export async function openLibraryStore(
+  { store: url, policy, journal }: LibraryOptions,
+  signal?: AbortSignal,
+): Promise<Store | undefined> {
+  const { openMysqlStore, PolicyMismatch } = await import('../../stores/mysql/index.ts')
+  const history = openServerHistory(journal, machineMs)
+  while (!signal?.aborted) {
+    try {
+      return history.of(await openMysqlStore({ url, policy, recordHistory: true }), { answers: true })
+    } catch (error) {
+      const isAway = error instanceof StoreUnavailable || error instanceof UnknownOutcome
+      if (!isAway || error instanceof PolicyMismatch) throw error
+      await pause(AGAIN_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+  return undefined
+}

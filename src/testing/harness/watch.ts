@@ -1,0 +1,36 @@
+import type { Policy } from '../../core/index.ts'
+import { Service } from '../../service/index.ts'
+import { type LibraryOptions, openLibraryStore } from './library.ts'
+
+/** How the harness looks at what is there, from outside or beside the clients. */
+export interface Watch {
+  policy(): Promise<Policy>
+  /** Resources that are held or waited for. */
+  active(): Promise<readonly { readonly resource: string }[]>
+  close(): Promise<void>
+}
+
+/** Through a server, wherever it listens now. */
+export function serverWatch(server: { readonly url: string }): Watch {
+  const get = async (path: string) => {
+    const reply = await fetch(server.url + path)
+    if (!reply.ok) throw new Error(`${path} was answered ${reply.status} ${await reply.text()}`)
+    return reply.json()
+  }
+  return {
+    policy: async () => ((await get('/v1/policy')) as { policy: Policy }).policy,
+    active: async () => ((await get('/v1/resources?active=true')) as { resources: { resource: string }[] }).resources,
+    close: async () => {},
+  }
+}
+
+/** On the store itself, as one more process that has it open: somebody has to end the leases of the dead. */
+export async function storeWatch(options: LibraryOptions): Promise<Watch> {
+  const store = (await openLibraryStore(options))!
+  const service = new Service({ store })
+  return {
+    policy: async () => (await store.policy()).policy,
+    active: async () => (await store.list({ active: true, limit: 1_000 })).resources,
+    close: () => service.close(),
+  }
+}

@@ -1,0 +1,47 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterAll } from 'vitest'
+
+const HARNESS = fileURLToPath(new URL('../../dist/testing/harness/cli.js', import.meta.url))
+const children = new Set<ChildProcess>()
+
+afterAll(() => {
+  // It ends whatever it has started.
+  for (const child of children) child.kill('SIGTERM')
+})
+
+export interface Soaked {
+  readonly code: number | null
+  readonly output: string
+  /** What was violated: the invariant, the resource, and how. */
+  readonly violations: readonly { readonly invariant: string; readonly resource: string; readonly what: string }[]
+}
+
+/** `npm run soak -- …`, on the build that is there. */
+export async function soak(...flags: string[]): Promise<Soaked> {
+  if (!existsSync(HARNESS)) throw new Error(`${HARNESS} is missing: run \`npm run build\` first`)
+  const child = spawn(process.execPath, [HARNESS, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
+  children.add(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text
+    })
+  }
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
+  children.delete(child)
+  const lines = [...output.matchAll(/^ {2}(\d+) ([^:\n]*): (.*)$/gm)]
+  const violations = lines.map(([, invariant, resource, what]) => ({
+    invariant: invariant!,
+    resource: resource!,
+    what: what!,
+  }))
+  return { code, output, violations }
+}
+
+/** For tests that mean to see a violation: nobody will look at its histories. */
+export function forgetHistories({ output }: Soaked): void {
+  const folder = /the histories are in (\S+)/.exec(output)?.[1]
+  if (folder) rmSync(folder, { recursive: true })
+}
