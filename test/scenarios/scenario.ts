@@ -125,7 +125,9 @@ class World {
 
   async #listen(who: string, [operation = '', resource = '']: string[]): Promise<void> {
     const scope = { of: 'ask', namespace: 'default', operation, resource, owner: who, hold: SHARED_HOLD } as const
-    await this.#live().listen(scope, (event) => this.#print(`${who} hears: ${printedEvent(event, this.#startMs)}`))
+    await (await this.#live()).listen(scope, (event) =>
+      this.#print(`${who} hears: ${printedEvent(event, this.#startMs)}`),
+    )
   }
 
   #setPolicy(words: string[]): void {
@@ -136,11 +138,11 @@ class World {
     else space.operations = { ...(space.operations as object | undefined), [first]: typed(optionsOf(rest)) }
   }
 
-  #live(): Service {
+  async #live(): Promise<Service> {
     if (!this.#service) {
       const store = openMemoryStore({ clock: this.#clock, policy: policySchema.parse(this.#policy) })
       this.#service = new Service({ store, timers: this.#clock })
-      void this.#service.listen({ of: 'all' }, (event) => {
+      await this.#service.listen({ of: 'all' }, (event) => {
         if (event.type !== 'state') this.#print(`> ${printedEvent(event, this.#startMs)}`)
       })
     }
@@ -150,7 +152,7 @@ class World {
   async #call(type: keyof typeof requestSchemas, fields: object): Promise<Reply> {
     const checked = requestSchemas[type].safeParse({ type, ...fields })
     if (!checked.success) return { status: 'bad-request', message: checked.error.issues[0]!.message }
-    return (await this.#live().call(checked.data)) as unknown as Reply
+    return (await (await this.#live()).call(checked.data)) as unknown as Reply
   }
 
   async #reply(type: keyof typeof requestSchemas, fields: object): Promise<void> {
