@@ -20,9 +20,9 @@ export class Deadlines<Item> {
   readonly #items: Item[] = []
   readonly #timesMs: number[] = []
   readonly #indexes: Indexes<Item>
-  readonly #rank: ((item: Item) => number) | undefined
+  readonly #rank: (item: Item) => number
 
-  constructor({ rank, indexes = new Map() }: DeadlinesOptions<Item> = {}) {
+  constructor({ rank = () => 0, indexes = new Map() }: DeadlinesOptions<Item> = {}) {
     this.#rank = rank
     this.#indexes = indexes
   }
@@ -36,13 +36,12 @@ export class Deadlines<Item> {
   }
 
   atMs(item: Item): number | undefined {
-    const index = this.#indexes.get(item)
-    return index === undefined ? undefined : this.#timesMs[index]
+    return this.#timesMs[this.#indexes.get(item) ?? -1]
   }
 
-  /** The earliest item; it stays. */
-  first(): Item | undefined {
-    return this.#items[0]
+  /** The earliest item if it is due; it stays. */
+  due(nowMs: number): Item | undefined {
+    return (this.#timesMs[0] ?? Infinity) <= nowMs ? this.#items[0] : undefined
   }
 
   /** Sets, moves or (with nothing given) removes the deadline of an item. */
@@ -54,20 +53,10 @@ export class Deadlines<Item> {
       this.#place(item, atMs, this.#items.length)
       this.#up(this.#items.length - 1)
     } else {
-      if (this.#timesMs[index] === atMs) return
       this.#timesMs[index] = atMs
       this.#down(index)
       this.#up(this.#indexes.get(item)!)
     }
-  }
-
-  /** Removes and returns the earliest item if it is due. */
-  takeDue(nowMs: number): Item | undefined {
-    const nextMs = this.#timesMs[0]
-    if (nextMs === undefined || nextMs > nowMs) return undefined
-    const first = this.#items[0]!
-    this.#removeAt(0)
-    return first
   }
 
   #removeAt(index: number): void {
@@ -93,11 +82,11 @@ export class Deadlines<Item> {
     let index = start
     while (index > 0) {
       const parent = (index - 1) >> 1
-      if (!this.#isBefore(item, atMs, parent)) break
+      if (this.#order(item, atMs, parent) >= 0) break
       this.#place(this.#items[parent]!, this.#timesMs[parent]!, index)
       index = parent
     }
-    if (index !== start) this.#place(item, atMs, index)
+    this.#place(item, atMs, index)
   }
 
   #down(start: number): void {
@@ -108,24 +97,17 @@ export class Deadlines<Item> {
       let child = 2 * index + 1
       if (child >= this.#items.length) break
       const right = child + 1
-      if (right < this.#items.length && this.#isBefore(this.#items[right]!, this.#timesMs[right]!, child)) child = right
-      if (!this.#isAfter(item, atMs, child)) break
+      if (right < this.#items.length && this.#order(this.#items[right]!, this.#timesMs[right]!, child) < 0)
+        child = right
+      if (this.#order(item, atMs, child) <= 0) break
       this.#place(this.#items[child]!, this.#timesMs[child]!, index)
       index = child
     }
-    if (index !== start) this.#place(item, atMs, index)
+    this.#place(item, atMs, index)
   }
 
-  /** Whether this one is to come before the one that stands there. */
-  #isBefore(item: Item, atMs: number, index: number): boolean {
-    const otherMs = this.#timesMs[index]!
-    if (atMs !== otherMs || this.#rank === undefined) return atMs < otherMs
-    return this.#rank(item) < this.#rank(this.#items[index]!)
-  }
-
-  #isAfter(item: Item, atMs: number, index: number): boolean {
-    const otherMs = this.#timesMs[index]!
-    if (atMs !== otherMs || this.#rank === undefined) return atMs > otherMs
-    return this.#rank(item) > this.#rank(this.#items[index]!)
+  /** Below 0 where this one is to come before the one that stands there, above 0 where it is to come after it. */
+  #order(item: Item, atMs: number, index: number): number {
+    return atMs - this.#timesMs[index]! || this.#rank(item) - this.#rank(this.#items[index]!)
   }
 }

@@ -66,8 +66,7 @@ export class WaitersInMemory implements Waiters {
   }
 
   due(nowMs: number): Waiter | undefined {
-    const nextMs = this.#deadlines.nextMs()
-    return nextMs !== undefined && nextMs <= nowMs ? this.#deadlines.first() : undefined
+    return this.#deadlines.due(nowMs)
   }
 
   nextDeadlineMs(): number | undefined {

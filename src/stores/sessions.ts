@@ -59,8 +59,7 @@ export class Sessions {
 
   /** The id of a session whose ttl has run out. */
   due(nowMs: number): string | undefined {
-    const nextMs = this.#deadlines.nextMs()
-    return nextMs !== undefined && nextMs <= nowMs ? this.#deadlines.first()?.session : undefined
+    return this.#deadlines.due(nowMs)?.session
   }
 
   /** Keeps the places of every session that these events speak of as the resource has them now. */

@@ -139,8 +139,8 @@ export class Shards {
   due(nowMs: number): Slot | undefined {
     if ((this.cold.nextMs() ?? Infinity) <= nowMs) return this.#fromCold(this.cold.first())
     for (const { deadlines } of this.#shards) {
-      const nextMs = deadlines.nextMs()
-      if (nextMs !== undefined && nextMs <= nowMs) return deadlines.first()
+      const slot = deadlines.due(nowMs)
+      if (slot) return slot
     }
     return undefined
   }

@@ -85,7 +85,8 @@ export class Scheduler {
     while (!isDone() && !this.isExhausted) {
       const nextMs = this.#tasks.nextMs()
       if (nextMs === undefined || nextMs > untilMs) break
-      const task = this.#tasks.takeDue(nextMs)!
+      const task = this.#tasks.due(nextMs)!
+      this.#tasks.set(task, undefined)
       this.#nowMs = Math.max(this.#nowMs, nextMs)
       this.steps++
       task()
