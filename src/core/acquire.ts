@@ -1,14 +1,15 @@
 import { type Ask, arbitrate, skipped } from './arbitrate.ts'
 import type { Acquire } from './command.ts'
 import { enter, granted, grantNow, leaseOf } from './grant.ts'
-import { operationOf } from './policy.ts'
+import { type OperationPolicy, operationOf } from './policy.ts'
 import { dereference } from './references.ts'
 import { type AcquireReply, type Answer, refused } from './reply.ts'
 import { askName, type Grant, revisionOf, SHARED_HOLD, type Waiter } from './state.ts'
 import type { Turn } from './turn.ts'
 
 export function acquire(turn: Turn, command: Acquire): AcquireReply {
-  if (!operationOf(turn.policy, command.operation)) return refused('unknown-operation')
+  const row = operationOf(turn.policy, command.operation)
+  if (!row) return refused('unknown-operation')
   if (command.dropReference) dereference(turn, command.node)
   if (hasEnded(turn, command)) return refused('hold-ended')
 
@@ -20,8 +21,8 @@ export function acquire(turn: Turn, command: Acquire): AcquireReply {
   const answer = keptAnswer(turn, command)
   if (answer) return answer
   const ask = askOf(turn, command)
-  if (command.verified) return skipped(turn, ask, { status: 'skip', fence: 0 })
-  if (grant || isPaused(turn, command.operation)) return standInLine(turn, ask, command)
+  if (command.verified) return skipped(turn, { row, ask, skip: { status: 'skip', fence: 0 } })
+  if (grant || isPaused(turn, command.operation)) return standInLine(turn, { row, ask, command })
 
   // Rules 2 to 4: it is free.
   return arbitrate(turn, ask) ?? granted(grantNow(turn, ask, command))
@@ -72,7 +73,10 @@ function askOf({ resource }: Turn, command: Acquire): Ask {
   }
 }
 
-function standInLine(turn: Turn, ask: Ask, command: Acquire): AcquireReply {
+function standInLine(
+  turn: Turn,
+  { row, ask, command }: { row: OperationPolicy; ask: Ask; command: Acquire },
+): AcquireReply {
   const { resource, policy, nowMs, events } = turn
   const { operation, owner, hold, waitMs } = command
   const lease = leaseOf(turn, command, command.placeTtlMs)
@@ -83,7 +87,7 @@ function standInLine(turn: Turn, ask: Ask, command: Acquire): AcquireReply {
     return { status: 'queued', position: resource.waiters.position(present) }
   }
 
-  const queueing = command.queueing ?? operationOf(policy, operation)?.queueing ?? policy.queueing
+  const queueing = command.queueing ?? row.queueing ?? policy.queueing
   if (!queueing || waitMs === 0) return refused('busy')
   if (resource.waiters.count(operation) >= policy.queueLimit) return refused('queue-full')
 
@@ -94,7 +98,6 @@ function standInLine(turn: Turn, ask: Ask, command: Acquire): AcquireReply {
     ticket: ++resource.ticket,
     sinceMs: nowMs,
     disbelieve: command.disbelieve,
-    ttlMs: command.ttlMs,
     waitUntilMs: waitMs === undefined ? undefined : nowMs + waitMs,
     lease,
   }

@@ -1,4 +1,4 @@
-import { operationOf } from './policy.ts'
+import { type OperationPolicy, operationOf } from './policy.ts'
 import { reference } from './references.ts'
 import { type Refused, refused, type Skip } from './reply.ts'
 import type { KeptSuccess } from './state.ts'
@@ -25,12 +25,12 @@ export function arbitrate(turn: Turn, ask: Ask): Skip | Refused | undefined {
   const kept = resource.kept.get(ask.operation)
   const matches = kept !== undefined && kept.revision === ask.revision
   if (matches && (ask.disbelieved === undefined || kept.fence > ask.disbelieved)) {
-    return skipped(turn, ask, skipOn(kept))
+    return skipped(turn, { row, ask, skip: skipOn(kept) })
   }
   if (resource.references.size > 0) {
     if (row.whenReferenced === 'refuse') return refused('in-use')
     if (row.whenReferenced === 'skip' && ask.disbelieved === undefined) {
-      return skipped(turn, ask, { status: 'skip', fence: 0 })
+      return skipped(turn, { row, ask, skip: { status: 'skip', fence: 0 } })
     }
   }
   if (matches) resource.kept.delete(ask.operation)
@@ -38,8 +38,11 @@ export function arbitrate(turn: Turn, ask: Ask): Skip | Refused | undefined {
 }
 
 /** A skip is a use of the resource: where the table says so, the node is referenced from now on. */
-export function skipped(turn: Turn, ask: Pick<Ask, 'operation' | 'node' | 'reference'>, skip: Skip): Skip {
-  if (ask.reference && operationOf(turn.policy, ask.operation)?.addsReference) reference(turn, ask.node)
+export function skipped(
+  turn: Turn,
+  { row, ask, skip }: { row: OperationPolicy; ask: Pick<Ask, 'node' | 'reference'>; skip: Skip },
+): Skip {
+  if (ask.reference && row.addsReference) reference(turn, ask.node)
   return skip
 }
 

@@ -40,7 +40,7 @@ function rememberEnd({ resource, nowMs }: Turn, { operation, owner, fence }: Gra
 /** One hold of several goes; the grant lives. */
 export function endHold(turn: Turn, grant: Grant, hold: string): void {
   const { operation, owner, node, fence } = grant
-  const session = grant.holds.get(hold)?.session
+  const { session } = grant.holds.get(hold)!
   rememberEnd(turn, grant, hold)
   grant.holds.delete(hold)
   turn.events.push({ type: 'hold-ended', operation, asker: { owner, node, hold, session }, fence })
@@ -71,10 +71,10 @@ function succeed(
       ...(effect !== undefined && { effect }),
     }
     const waiters = resource.waiters.ofRevision(operation, revision)
-    for (const waiter of waiters) skipped(turn, waiter, skip)
+    for (const waiter of waiters) skipped(turn, { row, ask: waiter, skip })
     tell(turn, waiters, skip)
   }
-  goOn(turn, { operation, after: 'success', attempt: firstAttempt, revision })
+  goOn(turn, operation)
 }
 
 function fail(
@@ -83,23 +83,23 @@ function fail(
 ): void {
   const { resource, nowMs } = turn
   const { operation, revision } = grant
-  const attempt = attemptAfter(grant, outcome)
+  const next = { ...attemptAfter(grant, outcome), revision }
   const permanent = outcome.outcome === 'failure' && outcome.permanent === true
-  if (permanent || (row.attempts > 0 && attempt.attempt > row.attempts)) {
+  if (permanent || (row.attempts > 0 && next.attempt > row.attempts)) {
     const failed: Failed = {
       status: 'failed',
       fence: grant.fence,
       by: grant.node,
       error: errorOf(outcome),
       permanent,
-      attempts: attempt.attempt - 1,
+      attempts: next.attempt - 1,
     }
     tell(turn, resource.waiters.ofRevision(operation, revision), failed)
-    goOn(turn, { operation, after: 'failure', attempt: firstAttempt, revision })
+    goOn(turn, operation, { ...firstAttempt, revision })
   } else if (outcome.outcome === 'failure' && row.retryDelayMs > 0 && resource.waiters.count(operation) > 0) {
-    resource.pauses.set(operation, { ...attempt, revision, untilMs: nowMs + row.retryDelayMs })
+    resource.pauses.set(operation, { ...next, untilMs: nowMs + row.retryDelayMs })
   } else {
-    goOn(turn, { operation, after: 'failure', attempt, revision })
+    goOn(turn, operation, next)
   }
 }
 

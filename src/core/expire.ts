@@ -21,7 +21,7 @@ export function expire(turn: Turn): void {
   for (const [operation, pause] of [...resource.pauses]) {
     if (pause.untilMs > nowMs) continue
     resource.pauses.delete(operation)
-    goOn(turn, { operation, after: 'failure', attempt: pause, revision: pause.revision })
+    goOn(turn, operation, pause)
   }
 }
 
@@ -38,8 +38,8 @@ export function nextDeadlineMs(resource: Resource): number | undefined {
 /** When the next deadline is due that does something to those who hold or wait; the others only forget. */
 export function nextActMs(resource: Resource): number | undefined {
   let nextMs = resource.waiters.nextDeadlineMs() ?? Infinity
-  const at = (ms: number | undefined) => {
-    if (ms !== undefined && ms < nextMs) nextMs = ms
+  const at = (ms = Infinity) => {
+    nextMs = Math.min(nextMs, ms)
   }
   for (const grant of resource.grants.values()) {
     at(grant.claimByMs)
@@ -53,7 +53,7 @@ export function nextActMs(resource: Resource): number | undefined {
 function expireGrant(turn: Turn, grant: Grant): void {
   const { nowMs } = turn
   if (grant.claimByMs !== undefined) {
-    if (Math.min(grant.claimByMs, grant.unclaimedLease?.expiresAtMs ?? Infinity) > nowMs) return
+    if (Math.min(grant.claimByMs, grant.unclaimedLease!.expiresAtMs ?? Infinity) > nowMs) return
     passOver(turn, grant)
     return
   }
@@ -72,7 +72,6 @@ export function loseHolds(
   turn: Turn,
   { grant, holds, left = false }: { grant: Grant; holds: readonly string[]; left?: boolean },
 ): void {
-  if (holds.length === 0) return
   if (holds.length < grant.holds.size) for (const hold of holds) endHold(turn, grant, hold)
   else endGrant(turn, grant, left ? { outcome: 'cancelled' } : { outcome: 'expired', error: 'its session ran out' })
 }

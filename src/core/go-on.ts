@@ -5,27 +5,23 @@ import { type Answer, refused } from './reply.ts'
 import { askName, SHARED_HOLD, type Waiter } from './state.ts'
 import { ANSWER_MS, type Turn } from './turn.ts'
 
-/** Why and from where a queue goes on. */
-export interface GoingOn {
-  readonly operation: string
-  readonly after: 'success' | 'failure'
-  /** The attempt that comes next for a waiter of the same key and revision. */
-  readonly attempt: Attempt
+/** Work that failed: the attempt that comes next for a waiter of the same key and revision. */
+export interface FailedWork extends Attempt {
   readonly revision: string | undefined
 }
 
 /** The head is arbitrated by rules 2 to 4; if it skips or is refused it is told and leaves, and the next is tried. */
-export function goOn(turn: Turn, from: GoingOn): void {
+export function goOn(turn: Turn, operation: string, failed?: FailedWork): void {
   const { resource, policy } = turn
   if (policy.exclusion === 'resource' && resource.grants.size > 0) return
   for (;;) {
-    const waiter = nextInLine(turn, from)
+    const waiter = nextInLine(turn, operation, failed)
     if (!waiter) return
     const verdict = arbitrate(turn, waiter)
     if (!verdict) {
       resource.waiters.remove(waiter)
-      const goesOn = waiter.operation === from.operation && waiter.revision === from.revision
-      grantToWaiter(turn, waiter, goesOn ? from.attempt : firstAttempt)
+      const goesOn = failed && waiter.operation === operation && waiter.revision === failed.revision
+      grantToWaiter(turn, waiter, goesOn ? failed : firstAttempt)
       return
     }
     tell(turn, [waiter], verdict)
@@ -54,7 +50,7 @@ export function leave(turn: Turn, waiter: Waiter): void {
 export function endEmptyPause(turn: Turn, operation: string): void {
   const { resource } = turn
   if (resource.waiters.count(operation) > 0 || !resource.pauses.delete(operation)) return
-  goOn(turn, { operation, after: 'failure', attempt: firstAttempt, revision: undefined })
+  goOn(turn, operation)
 }
 
 /** Kept for the ask itself, should it ask again. The shared hold id says nothing of who asks: a late claim by it is a new ask. */
@@ -73,10 +69,11 @@ export function keepAnswer(
 export const passedOver = refused('passed-over')
 
 /** FIFO. Under `exclusion: resource`: the key's own head after a failure, else the longest-waiting head of all. */
-function nextInLine({ resource, policy }: Turn, { operation, after }: GoingOn): Waiter | undefined {
+function nextInLine({ resource, policy }: Turn, operation: string, failed?: FailedWork): Waiter | undefined {
   const own = resource.waiters.head(operation)
-  if (policy.exclusion === 'operation' || (after === 'failure' && own)) return own
-  return resource.waiters.heads().sort((a, b) => a.ticket - b.ticket)[0]
+  if (policy.exclusion === 'operation' || (failed && own)) return own
+  const heads = resource.waiters.operations().map((each) => resource.waiters.head(each)!)
+  return heads.sort((a, b) => a.ticket - b.ticket)[0]
 }
 
 function askerOf({ owner, node, hold, lease }: Waiter): Asker {

@@ -59,12 +59,16 @@ export function granted(grant: Grant): Granted {
 /** All holds without a session share the implicit session of this owner and key. Says for how long it is good now. */
 export function renewImplicit(turn: Turn, grant: Grant): number | undefined {
   let expiresInMs: number | undefined
-  for (const [hold, { ttlMs }] of grant.holds) {
-    if (ttlMs === undefined) continue
-    grant.holds.set(hold, { expiresAtMs: turn.nowMs + ttlMs, ttlMs })
-    expiresInMs = Math.max(expiresInMs ?? 0, ttlMs)
+  for (const [hold, lease] of grant.holds) {
+    grant.holds.set(hold, renewed(turn, lease))
+    if (lease.ttlMs !== undefined) expiresInMs = Math.max(expiresInMs ?? 0, lease.ttlMs)
   }
   return expiresInMs
+}
+
+/** A lease that hangs off a session is renewed with the session, not here. */
+export function renewed({ nowMs }: Turn, lease: Lease): Lease {
+  return lease.ttlMs === undefined ? lease : { expiresAtMs: nowMs + lease.ttlMs, ttlMs: lease.ttlMs }
 }
 
 export function leaseOf(turn: Turn, command: Acquire, ttlMs: number = command.ttlMs): Lease {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { WaitersInMemory } from './queue.ts'
 import type { Waiter } from './state.ts'
 
+/** Some hang off a session; of the others, several are due at the same moment. */
 const waiter = (operation: string, owner: string, ticket: number): Waiter => ({
   operation,
   owner,
@@ -14,10 +15,11 @@ const waiter = (operation: string, owner: string, ticket: number): Waiter => ({
   disbelieve: undefined,
   disbelieved: undefined,
   reference: true,
-  ttlMs: 1_000,
-  waitUntilMs: undefined,
-  lease: { expiresAtMs: 1_000 + ((ticket * 7) % 50), ttlMs: 1_000 },
+  waitUntilMs: ticket % 3 === 0 ? 1_002 : undefined,
+  lease: ticket % 2 === 0 ? { session: 's' } : { expiresAtMs: 1_000 + ((ticket * 7) % 4), ttlMs: 1_000 },
 })
+
+const dueAtMs = ({ lease, waitUntilMs }: Waiter) => Math.min(lease.expiresAtMs ?? Infinity, waitUntilMs ?? Infinity)
 
 test('queues keep the order of arrival through every way of leaving', () => {
   const act = fc.record({
@@ -26,7 +28,7 @@ test('queues keep the order of arrival through every way of leaving', () => {
     owner: fc.nat(15).map(String),
   })
   fc.assert(
-    fc.property(fc.array(act, { maxLength: 150 }), (acts) => {
+    fc.property(fc.array(act, { maxLength: 150, size: 'max' }), (acts) => {
       const waiters = new WaitersInMemory()
       const expected: Waiter[] = []
       let ticket = 0
@@ -40,19 +42,35 @@ test('queues keep the order of arrival through every way of leaving', () => {
         }
         expect(waiters.size).toBe(expected.length)
         expect(waiters.list(Infinity)).toEqual(expected)
-        for (const name of ['pull', 'lock']) {
-          const queue = expected.filter((each) => each.operation === name)
+        expect(waiters.list(3)).toEqual(expected.slice(0, 3))
+        const queues = ['pull', 'lock'].map((name) => expected.filter((each) => each.operation === name))
+        expect(waiters.operations().sort()).toEqual(['lock', 'pull'].filter((name) => waiters.count(name) > 0))
+        for (const queue of queues) {
+          const name = queue === queues[0] ? 'pull' : 'lock'
           expect(waiters.head(name)).toBe(queue[0])
           expect(waiters.count(name)).toBe(queue.length)
           expect(waiters.ofRevision(name, 'v')).toEqual(queue.filter(({ revision }) => revision === 'v'))
           for (const [index, each] of queue.entries()) expect(waiters.position(each)).toBe(index + 1)
         }
-        const dueAts = expected.map(({ lease }) => lease.expiresAtMs ?? Infinity)
-        expect(waiters.nextDeadlineMs()).toBe(dueAts.length === 0 ? undefined : Math.min(...dueAts))
+        const nextMs = Math.min(...expected.map(dueAtMs))
+        expect(waiters.nextDeadlineMs()).toBe(nextMs === Infinity ? undefined : nextMs)
       }
     }),
     { numRuns: 60 },
   )
+})
+
+test('those that are due leave by their deadlines, and by their places where these are the same', () => {
+  const waiters = new WaitersInMemory()
+  const all = Array.from({ length: 40 }, (_, index) => waiter('pull', `n${index}`, index))
+  for (const each of all.toReversed()) waiters.append(each)
+  const left: Waiter[] = []
+  for (let due = waiters.due(1_002); due; due = waiters.due(1_002)) {
+    left.push(due)
+    waiters.remove(due)
+  }
+  const expected = all.filter((each) => dueAtMs(each) <= 1_002)
+  expect(left).toEqual(expected.sort((a, b) => dueAtMs(a) - dueAtMs(b) || a.ticket - b.ticket))
 })
 
 test('a queue of ten thousand is as quick to join and leave as a short one', () => {

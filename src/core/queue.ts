@@ -16,8 +16,8 @@ export class WaitersInMemory implements Waiters {
     return this.#queues.get(operation)?.size ?? 0
   }
 
-  heads(): Waiter[] {
-    return [...this.#queues.values()].map((queue) => queue.head()!)
+  operations(): string[] {
+    return [...this.#queues.keys()]
   }
 
   head(operation: string): Waiter | undefined {
@@ -38,7 +38,7 @@ export class WaitersInMemory implements Waiters {
   }
 
   position(waiter: Waiter): number {
-    return this.#queues.get(waiter.operation)?.position(waiter) ?? 0
+    return this.#queues.get(waiter.operation)!.position(waiter)
   }
 
   append(waiter: Waiter): void {
@@ -53,8 +53,8 @@ export class WaitersInMemory implements Waiters {
   }
 
   remove(waiter: Waiter): void {
-    const queue = this.#queues.get(waiter.operation)
-    if (!queue?.remove(waiter)) return
+    const queue = this.#queues.get(waiter.operation)!
+    queue.remove(waiter)
     this.#size--
     this.#deadlines.set(waiter, undefined)
     if (queue.size === 0) this.#queues.delete(waiter.operation)
@@ -110,21 +110,17 @@ class Queue {
     this.#byOwner.set(waiter.owner, waiter)
   }
 
-  remove(waiter: Waiter): boolean {
-    const index = this.#indexes.get(waiter)
-    if (index === undefined) return false
+  remove(waiter: Waiter): void {
+    this.#places[this.#indexes.get(waiter)!] = undefined
     this.#indexes.delete(waiter)
     this.#byOwner.delete(waiter.owner)
-    this.#places[index] = undefined
     while (this.#first < this.#places.length && this.#places[this.#first] === undefined) this.#first++
     if (this.#places.length > 2 * this.size + 16) this.#closeHoles()
-    return true
   }
 
   position(waiter: Waiter): number {
     if (this.#places.length - this.#first > this.size) this.#closeHoles()
-    const index = this.#indexes.get(waiter)
-    return index === undefined ? 0 : index - this.#first + 1
+    return this.#indexes.get(waiter)! - this.#first + 1
   }
 
   #closeHoles(): void {

@@ -1,11 +1,10 @@
-import { renewImplicit } from './grant.ts'
-import type { Lease } from './state.ts'
+import { renewed, renewImplicit } from './grant.ts'
 import type { Turn } from './turn.ts'
 
 /**
  * The store was away, and nobody could renew anything meanwhile. So before any deadline is looked at, every lease is
- * given its whole time once more, and every grant that waits to be claimed its claim time. What is kept or limited by
- * the clock on the wall (successes, wait limits, retry delays) goes on by it.
+ * given its whole time once more, and every grant that waits to be claimed its claim time; sessions get the same from
+ * their store. What is kept or limited by the clock on the wall (successes, wait limits, retry delays) goes on by it.
  */
 export function recover(turn: Turn): void {
   const { resource, policy, nowMs } = turn
@@ -13,15 +12,10 @@ export function recover(turn: Turn): void {
     renewImplicit(turn, grant)
     if (grant.claimByMs === undefined) continue
     grant.claimByMs = nowMs + policy.claimMs
-    grant.unclaimedLease &&= anew(turn, grant.unclaimedLease)
+    grant.unclaimedLease = renewed(turn, grant.unclaimedLease!)
   }
   for (const waiter of resource.waiters.list(Infinity)) {
-    waiter.lease = anew(turn, waiter.lease)
+    waiter.lease = renewed(turn, waiter.lease)
     resource.waiters.renewed(waiter)
   }
-}
-
-/** One that hangs off a session lives with the session, which gets the same from its store. */
-function anew({ nowMs }: Turn, lease: Lease): Lease {
-  return lease.ttlMs === undefined ? lease : { expiresAtMs: nowMs + lease.ttlMs, ttlMs: lease.ttlMs }
 }

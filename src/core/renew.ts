@@ -1,7 +1,6 @@
 import type { Renew } from './command.ts'
-import { renewImplicit } from './grant.ts'
+import { renewed, renewImplicit } from './grant.ts'
 import { type RenewReply, refused } from './reply.ts'
-import type { Lease } from './state.ts'
 import type { Turn } from './turn.ts'
 
 export function renew(turn: Turn, { operation, owner, fence }: Renew): RenewReply {
@@ -10,8 +9,8 @@ export function renew(turn: Turn, { operation, owner, fence }: Renew): RenewRepl
   if (grant?.owner === owner) {
     if (grant.claimByMs !== undefined) {
       // Not yet claimed: the place in line is what lives on. The claim time runs all the same.
-      if (grant.unclaimedLease) grant.unclaimedLease = renewed(turn, grant.unclaimedLease)
-      return renewedReply(grant.unclaimedLease?.ttlMs)
+      grant.unclaimedLease = renewed(turn, grant.unclaimedLease!)
+      return renewedReply(grant.unclaimedLease.ttlMs)
     }
     return fence === grant.fence ? renewedReply(renewImplicit(turn, grant)) : refused('stale-fence')
   }
@@ -20,11 +19,6 @@ export function renew(turn: Turn, { operation, owner, fence }: Renew): RenewRepl
   waiter.lease = renewed(turn, waiter.lease)
   resource.waiters.renewed(waiter)
   return renewedReply(waiter.lease.ttlMs)
-}
-
-/** A lease that hangs off a session is renewed with the session, not here. */
-function renewed({ nowMs }: Turn, lease: Lease): Lease {
-  return lease.ttlMs === undefined ? lease : { expiresAtMs: nowMs + lease.ttlMs, ttlMs: lease.ttlMs }
 }
 
 function renewedReply(expiresInMs: number | undefined): RenewReply {

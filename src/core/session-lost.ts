@@ -16,7 +16,7 @@ export function sessionLost(turn: Turn, { type, session, operation, owner }: Ses
     if (grant.claimByMs === undefined) {
       const lost = [...grant.holds].filter(([, lease]) => lease.session === session).map(([hold]) => hold)
       loseHolds(turn, { grant, holds: lost, left: type === 'leave' })
-    } else if (grant.unclaimedLease?.session === session) {
+    } else if (grant.unclaimedLease!.session === session) {
       if (type === 'leave') endGrant(turn, grant, { outcome: 'cancelled' })
       else passOver(turn, grant)
     }

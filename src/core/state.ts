@@ -24,8 +24,6 @@ export interface Waiter {
   /** The newest success that this request does not believe, fixed when it asked. */
   readonly disbelieved: number | undefined
   readonly reference: boolean
-  /** How long the grant lives without a sign of life, if this waiter has no session. */
-  readonly ttlMs: number
   readonly waitUntilMs: number | undefined
   lease: Lease
 }
@@ -37,12 +35,12 @@ export interface Waiter {
 export interface Waiters {
   readonly size: number
   count(operation: string): number
-  /** The oldest waiter of each queue that is not empty. */
-  heads(): Waiter[]
+  /** Those whose queues are not empty. */
+  operations(): string[]
   head(operation: string): Waiter | undefined
   find(operation: string, owner: string): Waiter | undefined
   ofRevision(operation: string, revision: string | undefined): Waiter[]
-  /** 1 for the head. */
+  /** 1 for the head. This, `remove` and `renewed` are asked only of one that stands in line. */
   position(waiter: Waiter): number
   append(waiter: Waiter): void
   remove(waiter: Waiter): void
@@ -71,7 +69,7 @@ export interface Grant {
   readonly disbelieve: number | undefined
   /** Until when a grant to a waiter has to be claimed; absent once it is. */
   claimByMs: number | undefined
-  /** What keeps an unclaimed grant alive: the lease of the waiter that it went to. */
+  /** What keeps an unclaimed grant alive: the lease of the waiter that it went to. There whenever `claimByMs` is. */
   unclaimedLease: Lease | undefined
   readonly holds: Map<string, Lease>
   progress: Json | undefined

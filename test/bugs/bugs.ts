@@ -133,8 +133,8 @@ export const bugs: readonly Bug[] = [
   {
     name: 'a skip adds no reference',
     file: 'core/arbitrate.js',
-    find: 'if (ask.reference && operationOf',
-    replace: 'if (false && operationOf',
+    find: 'if (ask.reference && row.addsReference)',
+    replace: 'if (false)',
   },
   {
     name: 'the last reference leaves the kept success behind',
@@ -145,8 +145,8 @@ export const bugs: readonly Bug[] = [
   {
     name: 'one attempt too many',
     file: 'core/end.js',
-    find: 'attempt.attempt > row.attempts',
-    replace: 'attempt.attempt > row.attempts + 1',
+    find: 'next.attempt > row.attempts',
+    replace: 'next.attempt > row.attempts + 1',
   },
   {
     name: 'a permanent failure is handed on',
@@ -169,7 +169,7 @@ export const bugs: readonly Bug[] = [
   {
     name: 'after a success the own queue goes first, not the longest-waiting head',
     file: 'core/go-on.js',
-    find: "(after === 'failure' && own)",
+    find: '(failed && own)',
     replace: 'own',
   },
   {

@@ -59,8 +59,8 @@ export class WaitersInRows implements Waiters {
     return this.#counts.get(operation) ?? 0
   }
 
-  heads(): Waiter[] {
-    return [...this.#counts.keys()].map((operation) => this.head(operation)!)
+  operations(): string[] {
+    return [...this.#counts.keys()]
   }
 
   head(operation: string): Waiter | undefined {
