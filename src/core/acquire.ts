@@ -1,10 +1,11 @@
 import { type Ask, arbitrate, skipped } from './arbitrate.ts'
 import type { Acquire } from './command.ts'
 import { enter, granted, grantNow, leaseOf } from './grant.ts'
+import { grantInTheWay, isPaused } from './in-the-way.ts'
 import { type OperationPolicy, operationOf } from './policy.ts'
 import { dereference } from './references.ts'
 import { type AcquireReply, type Answer, refused } from './reply.ts'
-import { askName, type Grant, revisionOf, SHARED_HOLD, type Waiter } from './state.ts'
+import { askName, revisionOf, SHARED_HOLD, type Waiter } from './state.ts'
 import type { Turn } from './turn.ts'
 
 export function acquire(turn: Turn, command: Acquire): AcquireReply {
@@ -26,18 +27,6 @@ export function acquire(turn: Turn, command: Acquire): AcquireReply {
 
   // Rules 2 to 4: it is free.
   return arbitrate(turn, ask) ?? granted(grantNow(turn, ask, command))
-}
-
-/** The grant that keeps this key from being granted to another. */
-function grantInTheWay({ resource, policy }: Turn, operation: string): Grant | undefined {
-  const own = resource.grants.get(operation)
-  if (own || policy.exclusion === 'operation') return own
-  return resource.grants.values().next().value
-}
-
-/** While a queue waits for its retry delay, newcomers stand behind it. */
-function isPaused({ resource, policy }: Turn, operation: string): boolean {
-  return policy.exclusion === 'operation' ? resource.pauses.has(operation) : resource.pauses.size > 0
 }
 
 /** A retry that arrives after its hold was released must not take a second grant that nobody knows of. */

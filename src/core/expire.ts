@@ -1,5 +1,6 @@
 import { endGrant, endHold } from './end.ts'
 import { endEmptyPause, goOn, keepAnswer, leave, passedOver, tell } from './go-on.ts'
+import { isPaused } from './in-the-way.ts'
 import { refused } from './reply.ts'
 import type { Grant, Resource } from './state.ts'
 import type { Turn } from './turn.ts'
@@ -22,6 +23,14 @@ export function expire(turn: Turn): void {
     if (pause.untilMs > nowMs) continue
     resource.pauses.delete(operation)
     goOn(turn, operation, pause)
+  }
+  goOnWhereFree(turn)
+}
+
+/** Under a policy that was applied meanwhile, queues may be free that were not, and that nobody has gone on with. */
+function goOnWhereFree(turn: Turn): void {
+  for (const operation of turn.resource.waiters.operations().sort()) {
+    if (!isPaused(turn, operation)) goOn(turn, operation)
   }
 }
 

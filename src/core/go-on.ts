@@ -1,6 +1,7 @@
 import { arbitrate } from './arbitrate.ts'
 import type { Asker } from './event.ts'
 import { type Attempt, firstAttempt, grantToWaiter } from './grant.ts'
+import { grantInTheWay } from './in-the-way.ts'
 import { type Answer, refused } from './reply.ts'
 import { askName, SHARED_HOLD, type Waiter } from './state.ts'
 import { ANSWER_MS, type Turn } from './turn.ts'
@@ -12,8 +13,8 @@ export interface FailedWork extends Attempt {
 
 /** The head is arbitrated by rules 2 to 4; if it skips or is refused it is told and leaves, and the next is tried. */
 export function goOn(turn: Turn, operation: string, failed?: FailedWork): void {
-  const { resource, policy } = turn
-  if (policy.exclusion === 'resource' && resource.grants.size > 0) return
+  const { resource } = turn
+  if (grantInTheWay(turn, operation)) return
   for (;;) {
     const waiter = nextInLine(turn, operation, failed)
     if (!waiter) return

@@ -104,6 +104,9 @@ export function naiveStep(m: Model, command: Command, { nowMs, policy, alive, fe
     return undefined
   }
 
+  const isHeld = (op: string) => m.held.some((each) => oneHolder || each.op === op)
+  const isPaused = (op: string) => m.pauses.some((each) => oneHolder || each.op === op)
+
   /** Rule 4. */
   const grant = (ask: Ask, attempt: number, previous?: Held['previous']): Held => {
     m.fence = Math.max(m.fence, fenceFloor) + 1
@@ -117,7 +120,7 @@ export function naiveStep(m: Model, command: Command, { nowMs, policy, alive, fe
     ownFirst: boolean,
     carry: { rev?: string; attempt: number; previous?: Held['previous'] },
   ) => {
-    if (oneHolder && m.held.length > 0) return
+    if (isHeld(op)) return
     for (;;) {
       const own = m.line.find((each) => each.op === op)
       const next = !oneHolder || (ownFirst && own) ? own : m.line[0]
@@ -241,6 +244,9 @@ export function naiveStep(m: Model, command: Command, { nowMs, policy, alive, fe
     m.pauses = m.pauses.filter((each) => each !== pause)
     goOn(pause.op, true, pause)
   }
+  // Another policy may have set queues free.
+  for (const op of m.line.map((each) => each.op).sort())
+    if (!isHeld(op) && !isPaused(op)) goOn(op, false, { attempt: 1 })
 
   const leaseOf = (c: Acquire, ttlMs: number): Lease =>
     c.session === undefined ? { untilMs: nowMs + ttlMs, ttlMs } : { session: c.session, untilMs: Infinity, ttlMs: 0 }
@@ -291,8 +297,7 @@ export function naiveStep(m: Model, command: Command, { nowMs, policy, alive, fe
       if (rowOf(c.operation)?.addsReference && ask.ref) addReference(c.node)
       return { status: 'skip', fence: 0 } as Reply
     }
-    const paused = m.pauses.some((each) => oneHolder || each.op === c.operation)
-    if (inTheWay || paused) {
+    if (inTheWay || isPaused(c.operation)) {
       const queue = () => m.line.filter((each) => each.op === c.operation)
       const present = queue().find((each) => each.owner === c.owner)
       if (present) present.lease = ask.lease

@@ -42,7 +42,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'exclusion of the resource is forgotten',
-    file: 'core/acquire.js',
+    file: 'core/in-the-way.js',
     find: "if (own || policy.exclusion === 'operation')",
     replace: 'if (own || policy.exclusion)',
   },
@@ -156,7 +156,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'newcomers pass a queue that waits for its retry delay',
-    file: 'core/acquire.js',
+    file: 'core/in-the-way.js',
     find: "policy.exclusion === 'operation' ? resource.pauses.has(operation) : resource.pauses.size > 0",
     replace: 'false',
   },
