@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { resourceInMemory } from './in-memory.ts'
+import { askName, isIdle, type Resource } from './state.ts'
+
+const waiter = { operation: 'pull', owner: 'a', lease: { session: 's' } }
+const kept = { untilMs: 1 } as never
+
+const parts: Record<string, (resource: Resource) => unknown> = {
+  'a grant': ({ grants }) => grants.set('pull', {} as never),
+  'a waiter': ({ waiters }) => waiters.append(waiter as never),
+  'a pause': ({ pauses }) => pauses.set('pull', kept),
+  'a kept success': (resource) => resource.kept.set('pull', kept),
+  'a recent outcome': ({ recent }) => recent.set('pull', kept),
+  'a reference': ({ references }) => references.add('a'),
+  'a kept answer': ({ answers }) => answers.set('a', kept),
+  'a released hold': ({ released }) => released.set('a', kept),
+}
+
+test('a resource of which nothing is known but its fence is idle', () => {
+  const resource = resourceInMemory('default', 'r')
+  resource.fence = 7
+  resource.ticket = 3
+  expect(isIdle(resource)).toBe(true)
+})
+
+test.each(Object.entries(parts))('a resource with %s is not idle', (_, fill) => {
+  const resource = resourceInMemory('default', 'r')
+  fill(resource)
+  expect(isIdle(resource)).toBe(false)
+})
+
+test('no two asks share a name, whatever their parts are', () => {
+  const names = [askName('a', 'b', 'c'), askName('a","b', '', 'c'), askName('', 'a', 'b,c'), askName('a,b', '', 'c')]
+  expect(new Set(names).size).toBe(names.length)
+})
