@@ -1,8 +1,11 @@
+import { nameOf } from '../shards.ts'
 import type { Batch, Job, Steps } from './steps.ts'
 
 /** So many transactions of many resources at a time: what comes meanwhile gathers for the next one. */
 const TOGETHER_AT_ONCE = 3
 const TOGETHER = 64
+/** So many are remembered; with more than that, the others take the longer way. */
+const CROWDED = 10_000
 
 interface Waiting {
   readonly job: Job
@@ -20,6 +23,8 @@ export class Dispatch {
   readonly #aloneAtOnce: number
   readonly #gathered: Waiting[] = []
   readonly #alone: Waiting[] = []
+  /** Resources that somebody waits for: such a step always needs more. */
+  readonly #crowded = new Set<string>()
   #togetherNow = 0
   #aloneNow = 0
 
@@ -30,7 +35,9 @@ export class Dispatch {
 
   run(job: Job): Promise<Batch> {
     return new Promise((resolve, reject) => {
-      this.#gathered.push({ job, resolve, reject })
+      const waiting = { job, resolve, reject }
+      if (this.#crowded.has(nameOf(job.address))) this.#alone.push(waiting)
+      else this.#gathered.push(waiting)
       this.#pump()
     })
   }
@@ -64,7 +71,16 @@ export class Dispatch {
     }
   }
 
+  #note({ address }: Job, { isCrowded }: Batch): void {
+    const name = nameOf(address)
+    if (!isCrowded) this.#crowded.delete(name)
+    else if (this.#crowded.size < CROWDED) this.#crowded.add(name)
+  }
+
   async #runAlone({ job, resolve, reject }: Waiting): Promise<void> {
-    await this.#steps.run(job).then(resolve, reject)
+    await this.#steps.run(job).then((batch) => {
+      this.#note(job, batch)
+      resolve(batch)
+    }, reject)
   }
 }

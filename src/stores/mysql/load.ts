@@ -3,9 +3,22 @@ import type { Address } from '../store.ts'
 import { Packet, type Run } from './connections.ts'
 import type { Wanted } from './loaded.ts'
 import type { Loaded } from './resource-row.ts'
-import { nameOf } from './waiters-in-rows.ts'
+import { type LoadedWaiters, nameOf } from './waiters-in-rows.ts'
 
 const ALL = 1_000_000_000
+
+/** The first of a queue. */
+export const FIRST_WAITERS = `SELECT body FROM baton_waiters
+  WHERE namespace = ? AND resource = ? AND operation = ? ORDER BY ticket LIMIT ?`
+
+export function takeFirst(
+  waiters: LoadedWaiters,
+  { operation, count, rows }: { operation: string; count: number; rows: readonly { readonly body: string }[] },
+): void {
+  const found = rows.map(({ body }): Waiter => JSON.parse(body))
+  for (const waiter of found) waiters.byTicket.set(waiter.ticket, waiter)
+  waiters.first.set(operation, { tickets: found.map(({ ticket }) => ticket), whole: found.length < count })
+}
 
 export interface Loading extends Address {
   readonly nowMs: number
@@ -28,8 +41,8 @@ export async function load(run: Run, loaded: Loaded, loading: Loading): Promise<
   switch (wanted.what) {
     case 'first': {
       const { operation, count } = wanted
-      const tickets = await read('operation = ? ORDER BY ticket LIMIT ?', operation, count)
-      waiters.first.set(operation, { tickets, whole: tickets.length < count })
+      const [rows] = await run(new Packet().add(FIRST_WAITERS, namespace, resource, operation, count))
+      takeFirst(waiters, { operation, count, rows })
       return
     }
     case 'oldest': {

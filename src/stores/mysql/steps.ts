@@ -3,7 +3,7 @@ import { hashOf, nameOf } from '../shards.ts'
 import type { Address, SessionRefusal } from '../store.ts'
 import { type Connections, Packet, type Run } from './connections.ts'
 import { isConflict, unknownOutcome } from './failures.ts'
-import { addMemories, type Loading, load, namesOf, takeMemories } from './load.ts'
+import { addMemories, FIRST_WAITERS, type Loading, load, namesOf, takeFirst, takeMemories } from './load.ts'
 import { NotLoaded } from './loaded.ts'
 import type { Letter } from './mailbox.ts'
 import { dueOf, Loaded, lastStepOf, type ResourceInRows, type ResourceRow, resourceFromRow } from './resource-row.ts'
@@ -31,11 +31,15 @@ export interface Batch {
   readonly letter: Letter
   /** How many more wait than before. */
   readonly waiting: number
+  /** Somebody waits. */
+  readonly isCrowded: boolean
   /** Other processes whose mail has come. */
   readonly ring: readonly string[]
 }
 
 const SHARDS = 32
+/** So many of the first waiters are read with the lock: whoever is next is most often among them. */
+const HEADS = 4
 /** A step that wants more than this one thing after another is lost in a loop. */
 const LOADS = 60
 
@@ -167,6 +171,7 @@ export class Steps {
   ): Promise<Locked> {
     const shard = shardOf(resource)
     const sessions = sessionsOf(commands)
+    const operations = [...new Set(commands.flatMap((command) => ('operation' in command ? command.operation : [])))]
     const ask = (packet: Packet) => {
       packet.add(
         `SELECT fence, state FROM baton_resources WHERE namespace = ? AND resource = ? ${mode}`,
@@ -176,6 +181,7 @@ export class Steps {
       askSurroundings(packet, this.#neighbours, [shard])
       if (names.length > 0) addMemories(packet, [{ namespace, resource, names }])
       if (sessions.length > 0) packet.add(aliveOf(this.#neighbours.clock.sql), sessions)
+      for (const operation of operations) packet.add(FIRST_WAITERS, namespace, resource, operation, HEADS)
       return run(packet)
     }
     let results = await ask(new Packet().add('START TRANSACTION'))
@@ -185,8 +191,11 @@ export class Steps {
     }
     const row: ResourceRow = results[1][0] ?? NOTHING
     const loaded = new Loaded()
-    if (names.length > 0) takeMemories(loaded, names, results[4])
-    const alive = sessions.length > 0 ? results.at(-1) : []
+    const more = results.slice(4)
+    if (names.length > 0) takeMemories(loaded, names, more.shift())
+    const alive = sessions.length > 0 ? more.shift() : []
+    for (const [index, operation] of operations.entries())
+      takeFirst(loaded.waiters, { operation, count: HEADS, rows: more[index] })
     const surroundings = await surroundingsOf(run, { store: results[2][0], floors: results[3] }, this.#neighbours)
     await this.#takeMail(run, [row])
     return lockedOf(row, { loaded, alive, shard, surroundings })
@@ -217,7 +226,8 @@ export class Steps {
       mail: ring.length > 0 ? { to: ring, body: JSON.stringify(letter) } : undefined,
       history: this.#recordHistory ? steps : [],
     }
-    return { saving, batch: { letter, steps, ring, waiting: resource.waiters.size - taken.waitersBefore } }
+    const isCrowded = resource.waiters.size > 0
+    return { saving, batch: { letter, steps, ring, isCrowded, waiting: resource.waiters.size - taken.waitersBefore } }
   }
 }
 
