@@ -43,6 +43,8 @@ export class Dispatch {
   }
 
   #pump(): void {
+    // One that is by itself gains nothing from going together.
+    if (this.#gathered.length === 1 && this.#aloneNow < this.#aloneAtOnce) this.#alone.push(this.#gathered.shift()!)
     while (this.#togetherNow < TOGETHER_AT_ONCE && this.#gathered.length > 0) {
       this.#togetherNow++
       void this.#runTogether(this.#gathered.splice(0, TOGETHER)).finally(() => {

@@ -1,4 +1,4 @@
-import { askName, type Command, type EndedHold, type KeptAnswer, type Waiter } from '../../core/index.ts'
+import { askName, type Command, type EndedHold, type KeptAnswer } from '../../core/index.ts'
 import type { Address } from '../store.ts'
 import { Packet, type Run } from './connections.ts'
 import type { Wanted } from './loaded.ts'
@@ -15,9 +15,7 @@ export function takeFirst(
   waiters: LoadedWaiters,
   { operation, count, rows }: { operation: string; count: number; rows: readonly { readonly body: string }[] },
 ): void {
-  const found = rows.map(({ body }): Waiter => JSON.parse(body))
-  for (const waiter of found) waiters.byTicket.set(waiter.ticket, waiter)
-  waiters.first.set(operation, { tickets: found.map(({ ticket }) => ticket), whole: found.length < count })
+  waiters.first.set(operation, { tickets: waiters.put(rows), whole: rows.length < count })
 }
 
 export interface Loading extends Address {
@@ -34,9 +32,7 @@ export async function load(run: Run, loaded: Loaded, loading: Loading): Promise<
   const read = async (where: string, ...values: unknown[]) => {
     const statement = `SELECT body FROM baton_waiters WHERE namespace = ? AND resource = ? AND ${where}`
     const [rows] = await run(new Packet().add(statement, namespace, resource, ...values))
-    const found = (rows as { body: string }[]).map(({ body }): Waiter => JSON.parse(body))
-    for (const waiter of found) waiters.byTicket.set(waiter.ticket, waiter)
-    return found.map(({ ticket }) => ticket)
+    return waiters.put(rows)
   }
   switch (wanted.what) {
     case 'first': {

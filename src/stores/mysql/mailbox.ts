@@ -4,6 +4,7 @@ import type { Address, StoreEvent } from '../store.ts'
 import type { DatabaseClock } from './clock.ts'
 import { type Connections, Packet, type Run } from './connections.ts'
 import { enterHearer, strikeOffHearer } from './hearers.ts'
+import type { Loaded } from './resource-row.ts'
 
 /** What one transaction has done to one resource, as it is told to other processes. */
 export interface Letter extends Address {
@@ -17,7 +18,8 @@ interface MailRow {
   readonly body: string
 }
 
-const READ = 'SELECT id, body FROM baton_mail WHERE process = ? ORDER BY id LIMIT 1000'
+/** Reads what has come. */
+export const READ_MAIL = 'SELECT id, body FROM baton_mail WHERE process = ? ORDER BY id LIMIT 1000'
 /** Mail is kept for as long; who has not read it for nearly as long may have missed some. */
 export const MAIL_MS = 60_000
 const GAP_MS = 45_000
@@ -68,8 +70,8 @@ export class Mailbox {
     // Others strike off a process that was silent for long: then it has missed something.
     const wasStruckOff = this.#hearsAll !== undefined && !(await this.#enter())
     while (hasMail || this.#toDelete.size > 0) {
-      const [rows] = await this.#connections.query(new Packet().add(READ, this.process))
-      this.#take(rows)
+      const [rows] = await this.#connections.query(new Packet().add(READ_MAIL, this.process))
+      this.take(rows)
       if (this.#toDelete.size === 0) break
       const ids = [...this.#toDelete]
       await this.#connections.query(
@@ -83,10 +85,11 @@ export class Mailbox {
 
   /** Reads what is there for a step that has its lock. */
   async takeAlong(run: Run): Promise<void> {
-    this.#take((await run(new Packet().add(READ, this.process)))[0])
+    this.take((await run(new Packet().add(READ_MAIL, this.process)))[0])
   }
 
-  #take(rows: readonly MailRow[]): void {
+  /** Tells what was read, whoever read it. */
+  take(rows: readonly MailRow[]): void {
     for (const { id, body } of rows) {
       this.#toDelete.add(id)
       if (this.#read.has(id)) continue
@@ -97,13 +100,20 @@ export class Mailbox {
   }
 
   /** The other processes that these events concern. */
-  async concerned(run: Run, events: readonly Event[], hearers: readonly string[]): Promise<readonly string[]> {
+  async concerned(
+    run: Run,
+    events: readonly Event[],
+    { hearers, loaded }: { readonly hearers: readonly string[]; readonly loaded: Loaded },
+  ): Promise<readonly string[]> {
     if (events.length === 0) return []
-    const elsewhere = this.elsewhere(events)
-    if (elsewhere.length === 0) return hearers
+    const { processes } = loaded.waiters
+    const foreign = this.elsewhere(events)
+    const known = foreign.flatMap((session) => processes.get(session) ?? [])
+    const elsewhere = foreign.filter((session) => !processes.has(session))
+    if (elsewhere.length === 0) return [...new Set([...hearers, ...known])]
     const statement = 'SELECT DISTINCT process FROM baton_sessions WHERE session IN (?) AND process <> ?'
     const [rows] = await run(new Packet().add(statement, elsewhere, this.process))
-    return [...new Set([...hearers, ...rows.map(({ process }: { process: string }) => process)])]
+    return [...new Set([...hearers, ...known, ...rows.map(({ process }: { process: string }) => process)])]
   }
 
   /** The sessions that these events concern and that are not of this process. */

@@ -118,10 +118,10 @@ function hasChanged({ resource, row, by }: Saving): boolean {
   return stateOf(resource, { atMs: last.atMs, by: last.by ?? by }) !== row.state
 }
 
-async function writeWaiters(writer: Writer, { resource }: Saving): Promise<void> {
+async function writeWaiters(writer: Writer, { resource, by }: Saving): Promise<void> {
   const { namespace, id, waiters } = resource
   const { appended, removed, renewed } = waiters.changes
-  const bodyOf = (waiter: Waiter) => [dueAtMs(waiter) ?? null, JSON.stringify(waiter)]
+  const bodyOf = (waiter: Waiter) => [dueAtMs(waiter) ?? null, JSON.stringify({ ...waiter, process: by })]
   const columns = 'namespace, resource, operation, ticket, owner, node, revision, due_at_ms, body'
   const rows = appended.map((waiter) => {
     const { operation, ticket, owner, node, revision } = waiter

@@ -5,7 +5,7 @@ import { type Connections, Packet, type Run } from './connections.ts'
 import { isConflict, unknownOutcome } from './failures.ts'
 import { addMemories, FIRST_WAITERS, type Loading, load, namesOf, takeFirst, takeMemories } from './load.ts'
 import { NotLoaded } from './loaded.ts'
-import type { Letter } from './mailbox.ts'
+import { type Letter, READ_MAIL } from './mailbox.ts'
 import { dueOf, Loaded, lastStepOf, type ResourceInRows, type ResourceRow, resourceFromRow } from './resource-row.ts'
 import { type Saving, save } from './save.ts'
 import { SessionPlaces } from './session-places.ts'
@@ -179,6 +179,7 @@ export class Steps {
         resource,
       )
       askSurroundings(packet, this.#neighbours, [shard])
+      packet.add(READ_MAIL, this.#neighbours.mailbox.process)
       if (names.length > 0) addMemories(packet, [{ namespace, resource, names }])
       if (sessions.length > 0) packet.add(aliveOf(this.#neighbours.clock.sql), sessions)
       for (const operation of operations) packet.add(FIRST_WAITERS, namespace, resource, operation, HEADS)
@@ -192,12 +193,13 @@ export class Steps {
     const row: ResourceRow = results[1][0] ?? NOTHING
     const loaded = new Loaded()
     const more = results.slice(4)
+    // What others have done to it came before what is done now.
+    this.#neighbours.mailbox.take(more.shift())
     if (names.length > 0) takeMemories(loaded, names, more.shift())
     const alive = sessions.length > 0 ? more.shift() : []
     for (const [index, operation] of operations.entries())
       takeFirst(loaded.waiters, { operation, count: HEADS, rows: more[index] })
     const surroundings = await surroundingsOf(run, { store: results[2][0], floors: results[3] }, this.#neighbours)
-    await this.#takeMail(run, [row])
     return lockedOf(row, { loaded, alive, shard, surroundings })
   }
 
@@ -210,7 +212,7 @@ export class Steps {
 
   async #keep(run: Run, address: Address, taken: Locked & Taken): Promise<Batch> {
     const { mailbox } = this.#neighbours
-    const ring = await mailbox.concerned(run, eventsOf(taken.steps), taken.hearers)
+    const ring = await mailbox.concerned(run, eventsOf(taken.steps), taken)
     const kept = this.#kept(address, taken, ring)
     await commit(run, await save(run, [kept.saving]))
     return kept.batch

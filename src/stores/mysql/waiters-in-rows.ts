@@ -17,6 +17,8 @@ export class LoadedWaiters {
   readonly byTicket = new Map<number, Waiter>()
   /** The first of a queue; `whole` where that is all of it. */
   readonly first = new Map<string, { readonly tickets: readonly number[]; readonly whole: boolean }>()
+  /** The process that each session's waiter was written by. */
+  readonly processes = new Map<string, string>()
   /** So many of the oldest of all queues. */
   oldest = 0
   readonly owners = new Set<string>()
@@ -25,7 +27,20 @@ export class LoadedWaiters {
   readonly before = new Map<number, number>()
   /** Those that were due at a moment, the earliest first, and the first deadline after that moment. */
   due: { readonly atMs: number; readonly tickets: readonly number[]; readonly nextMs: number | undefined } | undefined
+
+  /** Takes in what was read, and says in what order. */
+  put(rows: readonly { readonly body: string }[]): number[] {
+    return rows.map(({ body }) => {
+      const { process, ...waiter }: WaiterBody = JSON.parse(body)
+      this.byTicket.set(waiter.ticket, waiter)
+      if (waiter.lease.session !== undefined) this.processes.set(waiter.lease.session, process)
+      return waiter.ticket
+    })
+  }
 }
+
+/** What a row of `baton_waiters` holds: the waiter, and the process that wrote it. */
+export type WaiterBody = Waiter & { readonly process: string }
 
 /** The waiters of one resource, as far as they were read, and what steps have changed of them. */
 export class WaitersInRows implements Waiters {
