@@ -3,7 +3,8 @@ import { addressOf, type Shards } from './shards.ts'
 import type { Slot } from './slot.ts'
 import type { ListQuery, Page } from './store.ts'
 
-const WAITERS_SHOWN = 100
+/** So many waiters of each resource are shown in a list. */
+export const WAITERS_SHOWN = 100
 /** There may be a million: so many are looked at in one turn, and others have theirs in between. */
 const TURN = 5_000
 
@@ -31,7 +32,8 @@ export async function listOf(shards: Shards, query: ListQuery, pause: () => Prom
   return { resources, ...(next !== undefined && { next }) }
 }
 
-function hasSomethingToShow({ grants, waiting, references, kept, recent }: ResourceView): boolean {
+/** What is only remembered for those who ask again is nothing to show. */
+export function hasSomethingToShow({ grants, waiting, references, kept, recent }: ResourceView): boolean {
   return grants.length + waiting + references.length + kept.length + recent.length > 0
 }
 

@@ -136,6 +136,15 @@ test('one who hears all is told of what other processes do, in order', async () 
   expect(heard).toEqual(expected)
 })
 
+test('a list shows what is due as it is after that, and leaves nothing out', async () => {
+  const store = await open()
+  await store.step(at, { type: 'add-reference', node: 'n' })
+  await store.step(at, ask('dead', { ttlMs: 1_000 }))
+  clock.jump(1_000)
+  const { resources } = await store.list({ limit: 10, node: 'n' })
+  expect(resources).toMatchObject([{ resource: 'r', grants: [], references: ['n'] }])
+})
+
 test('the tables are made once, however many start at once, with rights on one schema alone', async () => {
   const opened = await Promise.all(Array.from({ length: 8 }, () => open()))
   const asks = opened.map((store, index) => store.step(at, ask(`o${index}`, { waitMs: 0 })))

@@ -1,13 +1,11 @@
-import { type ResourceView, viewOf } from '../../core/index.ts'
+import { type Resource, type ResourceView, viewOf } from '../../core/index.ts'
+import { hasSomethingToShow, WAITERS_SHOWN } from '../listing.ts'
 import { addressOf, nameOf } from '../shards.ts'
 import type { Address, ListQuery, Page } from '../store.ts'
 import { type Connections, Packet } from './connections.ts'
-import type { Steps } from './steps.ts'
-
-const WAITERS_SHOWN = 100
 
 /** One page, by name. What the database can filter it does; a node is looked for in the views of those that name it. */
-export async function listOf(connections: Connections, steps: Steps, query: ListQuery): Promise<Page> {
+export async function listOf(connections: Connections, look: Look, query: ListQuery): Promise<Page> {
   const { limit, node } = query
   const { where, values } = conditionOf(query)
   const statement = `SELECT namespace, resource FROM baton_resources r
@@ -16,15 +14,16 @@ export async function listOf(connections: Connections, steps: Steps, query: List
   const found = (rows as Address[]).slice(0, limit)
   const views: ResourceView[] = []
   for (const address of found) {
-    const { result } = await steps.look(address, {
-      view: (resource) => viewOf(resource, node === undefined ? WAITERS_SHOWN : Infinity),
-    })
-    if (result && hasSomethingToShow(result) && (node === undefined || names(result, node)))
-      views.push({ ...result, waiters: result.waiters.slice(0, WAITERS_SHOWN) })
+    const view = await look(address, (resource) => viewOf(resource, node === undefined ? WAITERS_SHOWN : Infinity))
+    if (view && hasSomethingToShow(view) && (node === undefined || names(view, node)))
+      views.push({ ...view, waiters: view.waiters.slice(0, WAITERS_SHOWN) })
   }
   const last = found.at(-1)
   return { resources: views, ...(rows.length > limit && last && { next: nameOf(last) }) }
 }
+
+/** One resource as it is now, what is due on it done first. */
+type Look = (address: Address, view: (resource: Resource) => ResourceView) => Promise<ResourceView | undefined>
 
 function conditionOf({ namespace, prefix, node, active, after }: ListQuery) {
   const where = ['1']
@@ -46,10 +45,6 @@ function conditionOf({ namespace, prefix, node, active, after }: ListQuery) {
     and(`(LOCATE(?, r.state) > 0 OR ${waits})`, JSON.stringify(node), node)
   }
   return { where, values }
-}
-
-function hasSomethingToShow({ grants, waiting, references, kept, recent }: ResourceView): boolean {
-  return grants.length + waiting + references.length + kept.length + recent.length > 0
 }
 
 function names({ grants, waiters, references, kept }: ResourceView, node: string): boolean {

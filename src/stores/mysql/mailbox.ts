@@ -23,6 +23,8 @@ export const READ_MAIL = 'SELECT id, body FROM baton_mail WHERE process = ? ORDE
 /** Mail is kept for as long; who has not read it for nearly as long may have missed some. */
 export const MAIL_MS = 60_000
 const GAP_MS = 45_000
+/** One who hears all says so again as often; it is struck off after three times as long. */
+const ENTER_MS = 25_000
 const REMEMBERED = 20_000
 
 /**
@@ -43,6 +45,7 @@ export class Mailbox {
   readonly #toDelete = new Set<number>()
   #collectedAtMs = performance.now()
   #hearsAll: Promise<unknown> | undefined
+  #enteredAtMs = 0
 
   constructor(
     connections: Connections,
@@ -68,7 +71,8 @@ export class Mailbox {
   async collect({ hasMail }: { readonly hasMail: boolean }): Promise<void> {
     const startedMs = performance.now()
     // Others strike off a process that was silent for long: then it has missed something.
-    const wasStruckOff = this.#hearsAll !== undefined && !(await this.#enter())
+    const isTime = this.#hearsAll !== undefined && startedMs - this.#enteredAtMs > ENTER_MS
+    const wasStruckOff = isTime && !(await this.#enter())
     while (hasMail || this.#toDelete.size > 0) {
       const [rows] = await this.#connections.query(new Packet().add(READ_MAIL, this.process))
       this.take(rows)
@@ -128,7 +132,10 @@ export class Mailbox {
   }
 
   async #enter(): Promise<boolean> {
-    return enterHearer(this.#connections, this.#clock, this.process)
+    const startedMs = performance.now()
+    const wasThere = await enterHearer(this.#connections, this.#clock, this.process)
+    this.#enteredAtMs = startedMs
+    return wasThere
   }
 }
 

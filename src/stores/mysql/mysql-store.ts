@@ -149,7 +149,7 @@ class MysqlStore implements Store {
   }
 
   async list(query: ListQuery): Promise<Page> {
-    return sure(listOf(this.#connections, this.#steps, query))
+    return sure(listOf(this.#connections, (address, view) => this.#view(address, { view }), query))
   }
 
   async openSession(request: SessionRequest): Promise<SessionReply> {
