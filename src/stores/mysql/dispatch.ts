@@ -1,5 +1,6 @@
 import { nameOf } from '../shards.ts'
-import type { Batch, Job, Steps } from './steps.ts'
+import type { Job } from './lock.ts'
+import type { Batch, Steps } from './steps.ts'
 
 /** So many transactions of many resources at a time: what comes meanwhile gathers for the next one. */
 const TOGETHER_AT_ONCE = 3

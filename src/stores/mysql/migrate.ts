@@ -4,7 +4,7 @@ import { Connections } from './connections.ts'
 import { isMissingTable, unavailable } from './failures.ts'
 import { MIGRATIONS_TABLE, migrations } from './migrations.ts'
 import { targetOf } from './mysql-url.ts'
-import { refuseOtherEngines, refuseUnfit } from './server.ts'
+import { ask, refuseOtherEngines, refuseUnfit } from './server.ts'
 
 const NEWEST = migrations.at(-1)!.number
 const LOCK_S = 30
@@ -68,9 +68,4 @@ async function versionOf(connection: Connection): Promise<number> {
     if (isMissingTable(error)) return 0
     throw error
   }
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: rows have the columns that were asked for.
-async function ask(connection: Connection, statement: string): Promise<any> {
-  return connection.query(statement)
 }

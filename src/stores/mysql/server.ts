@@ -70,7 +70,8 @@ export async function settleGeneration(connection: Connection, known: string | u
   return identity
 }
 
+/** One statement; its rows come first. */
 // biome-ignore lint/suspicious/noExplicitAny: rows have the columns that were asked for.
-async function ask(connection: Connection, statement: string): Promise<any> {
+export async function ask(connection: Connection, statement: string): Promise<any> {
   return connection.query(statement)
 }

@@ -1,28 +1,20 @@
-import { type Acquire, type Command, type Event, policyOf, type Reply, step } from '../../core/index.ts'
-import { hashOf, nameOf } from '../shards.ts'
+import { type Command, type Event, policyOf, type Reply, step } from '../../core/index.ts'
 import type { Address, SessionRefusal } from '../store.ts'
 import { type Connections, Packet, type Run } from './connections.ts'
 import { isConflict, unknownOutcome } from './failures.ts'
-import { addMemories, FIRST_WAITERS, type Loading, load, namesOf, takeFirst, takeMemories } from './load.ts'
+import { type Loading, load } from './load.ts'
 import { NotLoaded } from './loaded.ts'
-import { type Letter, READ_MAIL } from './mailbox.ts'
-import { dueOf, Loaded, lastStepOf, type ResourceInRows, type ResourceRow, resourceFromRow } from './resource-row.ts'
+import { isAcquire, type Job, type Locked, lock, lockFree } from './lock.ts'
+import type { Letter } from './mailbox.ts'
+import { dueOf, type Loaded, type ResourceInRows, resourceFromRow } from './resource-row.ts'
 import { type Saving, save } from './save.ts'
 import { SessionPlaces } from './session-places.ts'
-import { askSurroundings, type Neighbours, type Surroundings, surroundingsOf } from './surroundings.ts'
+import type { Neighbours } from './surroundings.ts'
 
 export interface TakenStep {
   readonly command: Command
   readonly reply: Reply | SessionRefusal
   readonly events: readonly Event[]
-}
-
-/** Commands on one resource, to be run one after another. */
-export interface Job {
-  readonly address: Address
-  readonly commands: readonly Command[]
-  /** By when it has to be done, by `performance.now()`. */
-  readonly endMs: number
 }
 
 /** What came of a batch of commands on one resource. */
@@ -37,22 +29,8 @@ export interface Batch {
   readonly ring: readonly string[]
 }
 
-const SHARDS = 32
-/** So many of the first waiters are read with the lock: whoever is next is most often among them. */
-const HEADS = 4
 /** A step that wants more than this one thing after another is lost in a loop. */
 const LOADS = 60
-
-/** What a resource and its surroundings are at the moment of a step, its row locked. */
-interface Locked extends Omit<Surroundings, 'floors'> {
-  readonly row: ResourceRow
-  readonly shard: number
-  readonly fenceFloor: number
-  readonly loaded: Loaded
-  readonly alive: ReadonlySet<string>
-}
-
-const NOTHING: ResourceRow = { fence: 0, state: null }
 
 /**
  * Runs commands on one resource: one transaction, in which the resource's row is locked, the steps are taken here by the
@@ -75,7 +53,7 @@ export class Steps {
 
   async run({ address, commands, endMs }: Job): Promise<Batch> {
     return this.#connections.transaction(async (run) => {
-      const locked = await this.#lock(run, address, { commands, mode: 'FOR UPDATE' })
+      const locked = await lock(run, address, { commands, mode: 'FOR UPDATE', neighbours: this.#neighbours })
       const taken = await loadedFor(run, { ...address, ...locked, commands }, () => take(address, locked, commands))
       return this.#keep(run, address, { ...locked, ...taken })
     }, endMs)
@@ -88,7 +66,7 @@ export class Steps {
   async runTogether(jobs: readonly Job[]): Promise<readonly (Batch | undefined)[]> {
     return this.#connections.transaction(
       async (run) => {
-        const locked = await this.#lockFree(run, jobs)
+        const locked = await lockFree(run, jobs, this.#neighbours)
         const kept = jobs.map((job, index) => this.#withoutMore(job, locked[index]))
         const savings = kept.flatMap((each) => each?.saving ?? [])
         if (savings.length === 0) await run(new Packet().add('ROLLBACK'))
@@ -97,35 +75,6 @@ export class Steps {
       },
       Math.min(...jobs.map(({ endMs }) => endMs)),
     )
-  }
-
-  async #lockFree(run: Run, jobs: readonly Job[]): Promise<readonly (Locked | undefined)[]> {
-    const addresses = jobs.map(({ address }) => address)
-    const any = addresses.map(() => '(namespace = ? AND resource = ?)').join(' OR ')
-    const packet = new Packet().add('START TRANSACTION').add(
-      `SELECT namespace, resource, fence, state FROM baton_resources FORCE INDEX (PRIMARY)
-        WHERE ${any} FOR UPDATE SKIP LOCKED`,
-      ...addresses.flatMap(({ namespace, resource }) => [namespace, resource]),
-    )
-    askSurroundings(packet, this.#neighbours, [...new Set(addresses.map(({ resource }) => shardOf(resource)))])
-    const wanted = jobs.map(({ address, commands }) => ({ ...address, names: namesOf(commands.filter(isAcquire)) }))
-    const memories = wanted.filter(({ names }) => names.length > 0)
-    const sessions = sessionsOf(jobs.flatMap(({ commands }) => commands))
-    if (memories.length > 0) addMemories(packet, memories)
-    if (sessions.length > 0) packet.add(aliveOf(this.#neighbours.clock.sql), sessions)
-    const results = await run(packet)
-    const surroundings = await surroundingsOf(run, { store: results[2][0], floors: results[3] }, this.#neighbours)
-    const rows = new Map((results[1] as (Address & ResourceRow)[]).map((row) => [nameOf(row), row]))
-    await this.#takeMail(run, [...rows.values()])
-    return wanted.map(({ names, ...address }) => {
-      const row = rows.get(nameOf(address))
-      if (!row) return undefined
-      const loaded = new Loaded()
-      const ofIt = memories.length > 0 ? results[4].filter((each: Address) => nameOf(each) === nameOf(address)) : []
-      takeMemories(loaded, names, ofIt)
-      const alive = sessions.length > 0 ? results.at(-1) : []
-      return lockedOf(row, { loaded, alive, shard: shardOf(address.resource), surroundings })
-    })
   }
 
   /** Nothing where it would have to be asked for more. */
@@ -147,7 +96,12 @@ export class Steps {
     { names = [], view }: { readonly names?: readonly string[]; readonly view: (resource: ResourceInRows) => Result },
   ): Promise<{ readonly result: Result | undefined; readonly isDue: boolean }> {
     return this.#connections.transaction(async (run) => {
-      const locked = await this.#lock(run, address, { commands: [], names, mode: 'LOCK IN SHARE MODE' })
+      const locked = await lock(run, address, {
+        commands: [],
+        names,
+        mode: 'LOCK IN SHARE MODE',
+        neighbours: this.#neighbours,
+      })
       const looked = await loadedFor(run, { ...address, ...locked, commands: [] }, () => {
         const resource = resourceFromRow(locked.row, address, locked.loaded)
         const { events } = step(resource, { type: 'expire' }, contextOf(address, locked))
@@ -157,57 +111,6 @@ export class Steps {
       await run(new Packet().add('COMMIT'))
       return looked
     })
-  }
-
-  /** A row that is not there is made first: nothing that is read here may be older than its lock. */
-  async #lock(
-    run: Run,
-    { namespace, resource }: Address,
-    {
-      commands,
-      names = namesOf(commands.filter(isAcquire)),
-      mode,
-    }: { commands: readonly Command[]; names?: readonly string[]; mode: 'FOR UPDATE' | 'LOCK IN SHARE MODE' },
-  ): Promise<Locked> {
-    const shard = shardOf(resource)
-    const sessions = sessionsOf(commands)
-    const operations = [...new Set(commands.flatMap((command) => ('operation' in command ? command.operation : [])))]
-    const ask = (packet: Packet) => {
-      packet.add(
-        `SELECT fence, state FROM baton_resources WHERE namespace = ? AND resource = ? ${mode}`,
-        namespace,
-        resource,
-      )
-      askSurroundings(packet, this.#neighbours, [shard])
-      packet.add(READ_MAIL, this.#neighbours.mailbox.process)
-      if (names.length > 0) addMemories(packet, [{ namespace, resource, names }])
-      if (sessions.length > 0) packet.add(aliveOf(this.#neighbours.clock.sql), sessions)
-      for (const operation of operations) packet.add(FIRST_WAITERS, namespace, resource, operation, HEADS)
-      return run(packet)
-    }
-    let results = await ask(new Packet().add('START TRANSACTION'))
-    if (results[1].length === 0 && mode === 'FOR UPDATE') {
-      const create = 'INSERT IGNORE INTO baton_resources (namespace, resource) VALUES (?, ?)'
-      results = await ask(new Packet().add(create, namespace, resource))
-    }
-    const row: ResourceRow = results[1][0] ?? NOTHING
-    const loaded = new Loaded()
-    const more = results.slice(4)
-    // What others have done to it came before what is done now.
-    this.#neighbours.mailbox.take(more.shift())
-    if (names.length > 0) takeMemories(loaded, names, more.shift())
-    const alive = sessions.length > 0 ? more.shift() : []
-    for (const [index, operation] of operations.entries())
-      takeFirst(loaded.waiters, { operation, count: HEADS, rows: more[index] })
-    const surroundings = await surroundingsOf(run, { store: results[2][0], floors: results[3] }, this.#neighbours)
-    return lockedOf(row, { loaded, alive, shard, surroundings })
-  }
-
-  /** What another process has changed last may have come as mail, and that comes before what is done now. */
-  async #takeMail(run: Run, rows: readonly ResourceRow[]): Promise<void> {
-    const { mailbox } = this.#neighbours
-    const isOthers = ({ by }: { by: string | undefined }) => by !== undefined && by !== mailbox.process
-    if (rows.some((row) => isOthers(lastStepOf(row)))) await mailbox.takeAlong(run)
   }
 
   async #keep(run: Run, address: Address, taken: Locked & Taken): Promise<Batch> {
@@ -284,41 +187,6 @@ function contextOf({ namespace }: Address, { nowMs, policy, fenceFloor }: Locked
   return { nowMs, policy: policyOf(policy, namespace), fenceFloor }
 }
 
-function lockedOf(row: ResourceRow, { loaded, alive, shard, surroundings }: LockedParts): Locked {
-  const { floors, ...around } = surroundings
-  return {
-    ...around,
-    row,
-    shard,
-    loaded,
-    fenceFloor: floors.get(shard)!,
-    alive: new Set(alive.map(({ session }) => session)),
-    nowMs: Math.max(around.nowMs, lastStepOf(row).atMs),
-  }
-}
-
-interface LockedParts {
-  readonly loaded: Loaded
-  readonly alive: readonly { readonly session: string }[]
-  readonly shard: number
-  readonly surroundings: Surroundings
-}
-
-function shardOf(resource: string): number {
-  return hashOf(resource) % SHARDS
-}
-
-/** The sessions that asks hang off. */
-function sessionsOf(commands: readonly Command[]): string[] {
-  return [...new Set(commands.filter(isAcquire).flatMap(({ session }) => session ?? []))]
-}
-
-/** Locked as it is until the step is committed: a session cannot end meanwhile. */
-function aliveOf(nowSql: string): string {
-  return `SELECT session FROM baton_sessions
-    WHERE session IN (?) AND ended IS NULL AND expires_at_ms > ${nowSql} LOCK IN SHARE MODE`
-}
-
 /** Whatever goes wrong here leaves open whether it was done, unless the engine says that it gave way. */
 async function commit(run: Run, packet: Packet): Promise<void> {
   try {
@@ -326,8 +194,4 @@ async function commit(run: Run, packet: Packet): Promise<void> {
   } catch (error) {
     throw isConflict(error) ? error : unknownOutcome(error)
   }
-}
-
-function isAcquire(command: Command): command is Acquire {
-  return command.type === 'acquire'
 }
