@@ -1,9 +1,12 @@
 // How long a hand-over from one process to another takes on a store in MariaDB, without a server between them: from the
-// moment at which the holder begins to release to that at which the waiter's grant is claimed.
+// moment at which the holder begins to release to that at which the waiter's grant is claimed. Beside it, in the same run
+// and after the same pause, what one statement that changes one row takes by itself: a hand-over is two commits, two reads
+// under a lock and a ring, one after another.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { createConnection } from 'mysql2/promise'
 
 const dist = process.env.BATON_DIST ?? new URL('../dist', import.meta.url).pathname
 const { startMariadb } = await import(`${dist}/testing/harness/mariadb.js`)
@@ -36,28 +39,51 @@ async function open(url, node) {
   return { child, hear, say: (what) => child.stdin.write(`${JSON.stringify(what)}\n`) }
 }
 
+function summaryOf(samples) {
+  const sorted = samples.toSorted((a, b) => a - b)
+  const at = (part) => sorted[Math.floor(part * sorted.length)].toFixed(1)
+  return `p50 ${at(0.5)} ms, p95 ${at(0.95)} ms, fastest ${at(0)} ms`
+}
+
 const mariadb = await startMariadb()
 const url = await mariadb.createDatabase('bench')
 const processes = [await open(url, 'a'), await open(url, 'b')]
-const tookMs = []
-try {
-  processes[0].say({ what: 'acquire', id: 0, resource: 'r', options: {} })
-  await processes[0].hear((line) => line.id === 0 && 'granted' in line)
-  for (let id = 1; id <= ROUNDS; id++) {
-    const [holder, waiter] = [processes[(id - 1) % 2], processes[id % 2]]
+const bare = await createConnection(url)
+await bare.query('CREATE TABLE bare (n INT)')
+await bare.query('INSERT INTO bare VALUES (0)')
+
+let id = 0
+async function measure(pauseMs) {
+  const pause = () => new Promise((resolve) => setTimeout(resolve, pauseMs))
+  const tookMs = []
+  const bareMs = []
+  for (const last = id + ROUNDS; id < last; ) {
+    const [holder, waiter] = [processes[id % 2], processes[++id % 2]]
     waiter.say({ what: 'acquire', id, resource: 'r', options: {} })
     await waiter.hear((line) => line.id === id && 'queued' in line)
-    // Until then it has gone to sleep, like one that has waited for long.
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await pause()
     holder.say({ what: 'release', id: id - 1 })
     const { atMs: releasedMs } = await holder.hear((line) => line.id === id - 1 && 'released' in line)
     const { atMs: grantedMs } = await waiter.hear((line) => line.id === id && 'granted' in line)
     tookMs.push(grantedMs - releasedMs)
+    await pause()
+    const startedMs = performance.now()
+    await bare.query('UPDATE bare SET n = n + 1')
+    bareMs.push(performance.now() - startedMs)
   }
-  tookMs.sort((a, b) => a - b)
-  const at = (part) => tookMs[Math.floor(part * tookMs.length)].toFixed(1)
-  console.log(`${ROUNDS} hand-overs between two processes: p50 ${at(0.5)} ms, p95 ${at(0.95)} ms, fastest ${at(0)} ms`)
+  console.log(`  hand-over from one process to the other  ${summaryOf(tookMs)}`)
+  console.log(`  one change of one row by itself          ${summaryOf(bareMs)}`)
+}
+
+try {
+  processes[0].say({ what: 'acquire', id, resource: 'r', options: {} })
+  await processes[0].hear((line) => line.id === 0 && 'granted' in line)
+  console.log(`${ROUNDS} in turn, everybody asleep for 20 ms before each`)
+  await measure(20)
+  console.log(`${ROUNDS} in turn, without a pause`)
+  await measure(0)
 } finally {
+  bare.destroy()
   for (const { child } of processes) {
     const ended = once(child, 'exit')
     child.kill('SIGKILL')

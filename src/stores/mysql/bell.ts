@@ -1,26 +1,21 @@
 import type { Connection } from 'mysql2/promise'
-import { type Connections, cut, Packet, within } from './connections.ts'
-import { isInterruption } from './failures.ts'
+import { type Connections, cut, Packet, type Run, send, within } from './connections.ts'
+import { isInterruption, isNoBell } from './failures.ts'
+import type { Mailbox, MailRow } from './mailbox.ts'
 
 /** How long one statement listens; then the next one does. */
 const LISTEN_S = 30
 const RETRY_MS = 500
 
-/** What has ended the listening. */
-export interface Ring {
-  readonly hasMail: boolean
-}
-
 /**
  * How a process hears at once that it has mail. One connection waits in a statement that sleeps unless there is mail; who
- * has brought some ends that statement with `KILL QUERY`, which every user may do to its own. The statement looks for mail
- * before it sleeps, and it locks what it reads, so that it neither misses what is committed meanwhile nor keeps an old
- * view of the database alive.
+ * has brought some ends that statement with `KILL QUERY`, which every user may do to its own, and the next statement of
+ * the same packet reads the mail. The first one looks for mail before it sleeps, and it locks what it reads, so that it
+ * neither misses what is committed meanwhile nor keeps an old view of the database alive.
  */
 export class Bell {
   readonly #connections: Connections
-  readonly #process: string
-  readonly #onRing: (ring: Ring) => Promise<void>
+  readonly #mailbox: Mailbox
   #connection: Connection | undefined
   #closed = false
   #end: () => void = () => {}
@@ -28,13 +23,9 @@ export class Bell {
     this.#end = resolve
   })
 
-  constructor(
-    connections: Connections,
-    { process, onRing }: { readonly process: string; readonly onRing: (ring: Ring) => Promise<void> },
-  ) {
+  constructor(connections: Connections, mailbox: Mailbox) {
     this.#connections = connections
-    this.#process = process
-    this.#onRing = onRing
+    this.#mailbox = mailbox
   }
 
   start(): void {
@@ -52,9 +43,11 @@ export class Bell {
       try {
         const isNew = this.#connection === undefined
         this.#connection ??= await this.#connections.open()
-        if (isNew) await this.#onRing({ hasMail: true })
-        const hasMail = await hear(this.#connection, { process: this.#process, orUntil: this.#ended })
-        if (!this.#closed) await this.#onRing({ hasMail })
+        // After a time without a connection it matters at once whether anything was missed.
+        const mail = await this.#hear(this.#connection, isNew ? 0 : LISTEN_S)
+        if (mail && !this.#closed) await this.#mailbox.collect(mail)
+        // Whoever was told something goes first.
+        await new Promise((resolve) => setImmediate(resolve))
       } catch {
         if (this.#connection) cut(this.#connection)
         this.#connection = undefined
@@ -65,34 +58,36 @@ export class Bell {
     if (this.#connection) cut(this.#connection)
   }
 
+  /** What has come; nothing where it was stopped. */
+  async #hear(connection: Connection, seconds: number): Promise<readonly MailRow[] | undefined> {
+    const { where, values } = this.#mailbox.unread
+    const sleep = `${bellOf(this.#mailbox.process)} IF(
+      EXISTS(SELECT 1 FROM baton_mail WHERE ${where} LOCK IN SHARE MODE), 1, SLEEP(${seconds}))`
+    const heard = send(connection, this.#mailbox.addUnread(new Packet().add(sleep, ...values)))
+    try {
+      const results = await within((seconds + 10) * 1_000, Promise.race([this.#ended, heard]))
+      return results?.[1]
+    } catch (error) {
+      // The ring has ended the packet instead of its first statement alone: what has come is read where nobody rings.
+      if (isInterruption(error)) return this.#mailbox.read()
+      throw error
+    }
+  }
+
   async #pause(): Promise<void> {
     await within(RETRY_MS, this.#ended).catch(() => {})
   }
 }
 
-/** Whether it rang: there is mail, or it has listened for long enough. */
-async function hear(
-  connection: Connection,
-  { process, orUntil }: { readonly process: string; readonly orUntil: Promise<void> },
-): Promise<boolean> {
-  const statement = `${bellOf(process)} IF(
-    EXISTS(SELECT 1 FROM baton_mail WHERE process = ? LOCK IN SHARE MODE), 1, SLEEP(${LISTEN_S})) AS rang`
-  try {
-    const heard = connection.query(statement, [process]) as Promise<unknown> as Promise<[[{ rang: number }]]>
-    const result = await within((LISTEN_S + 10) * 1_000, Promise.race([orUntil, heard]))
-    return result?.[0][0].rang === 1
-  } catch (error) {
-    if (!isInterruption(error)) throw error
-    return true
-  }
-}
-
 /** How a listening statement begins: what others know it by. */
 function bellOf(process: string): string {
-  return `SELECT /* baton bell of ${process} */`
+  return `DO /* baton bell of ${process} */`
 }
 
-/** Rings at other processes: all that have gathered at a time. */
+/**
+ * Rings at other processes: all that have gathered at a time. Where a bell hangs is looked up by what its statement says,
+ * and known from then on to the connection that has asked: no server gives the number of a connection to a second one.
+ */
 export class Ringer {
   readonly #connections: Connections
   #processes = new Set<string>()
@@ -111,21 +106,54 @@ export class Ringer {
   async #work(): Promise<void> {
     this.#busy = true
     while (this.#processes.size > 0) {
-      const processes = this.#processes
-      this.#processes = new Set()
-      await this.#ringAt(processes).catch(() => {})
+      const processes = [...this.#processes]
+      this.#processes.clear()
+      await this.#connections.transaction((run) => ringAt(run, processes)).catch(() => {})
     }
     this.#busy = false
   }
+}
 
-  /** By what they are doing, not by a number that may be somebody else's by now. */
-  async #ringAt(processes: ReadonlySet<string>): Promise<void> {
-    const any = [...processes].map(() => 'INFO LIKE ?').join(' OR ')
-    const find = `SELECT ID AS id FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND (${any})`
-    const [rows] = await this.#connections.query(
-      new Packet().add(find, ...[...processes].map((each) => `${bellOf(each)}%`)),
-    )
-    for (const { id } of rows)
-      await this.#connections.query(new Packet().add(`KILL QUERY ${Number(id)}`)).catch(() => {})
+async function ringAt(run: Run, processes: readonly string[]): Promise<void> {
+  await look(
+    run,
+    processes.filter((process) => !run.bells.has(process)),
+  )
+  for (const process of processes) {
+    if (await isRung(run, process)) continue
+    // It may hang elsewhere by now.
+    run.bells.delete(process)
+    await look(run, [process])
+    await isRung(run, process)
   }
+}
+
+async function look(run: Run, processes: readonly string[]): Promise<void> {
+  if (processes.length === 0) return
+  const packet = new Packet()
+  for (const process of processes) packet.add(FIND, `${bellOf(process)}%`)
+  const found = await run(packet)
+  for (const [index, process] of processes.entries()) {
+    const [bell] = found[index]
+    if (bell) run.bells.set(process, bell.id)
+  }
+}
+
+async function isRung(run: Run, process: string): Promise<boolean> {
+  const id = run.bells.get(process)
+  if (id === undefined) return true
+  try {
+    await run(new Packet().add(ringing(id)))
+    return true
+  } catch (error) {
+    if (isNoBell(error)) return false
+    throw error
+  }
+}
+
+const FIND = 'SELECT ID AS id FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND INFO LIKE ?'
+
+/** The statement that rings at a bell. */
+export function ringing(bell: number): string {
+  return `KILL QUERY ${Number(bell)}`
 }

@@ -60,6 +60,7 @@ export class Connections {
   readonly #target: MysqlTarget
   /** Connections that are known to lead to the server of `#server`. */
   readonly #known = new WeakSet<object>()
+  readonly #bells = new WeakMap<object, Map<string, number>>()
   #server: string | undefined
   #closed = false
 
@@ -73,7 +74,7 @@ export class Connections {
       ...optionsOf(target),
       connectionLimit: target.connections,
       maxIdle: 2,
-      idleTimeout: 10_000,
+      idleTimeout: IDLE_S * 750,
     })
     // Queued on the new connection ahead of whatever it is wanted for.
     this.#pool.pool.on('connection', (connection) => {
@@ -129,7 +130,8 @@ export class Connections {
         this.#server = await within(leftMs(endMs), settleGeneration(connection, this.#server))
         this.#known.add(connection.connection)
       }
-      const result = await work((packet) => within(leftMs(endMs), send(connection, packet)))
+      const run = (packet: Packet) => within(leftMs(endMs), send(connection, packet))
+      const result = await work(Object.assign(run, { bells: this.#bellsOf(connection) }))
       isClean = true
       return result
     } catch (error) {
@@ -139,6 +141,12 @@ export class Connections {
       if (isClean) connection.release()
       else cut(connection)
     }
+  }
+
+  #bellsOf({ connection }: PoolConnection): Map<string, number> {
+    const bells = this.#bells.get(connection) ?? new Map()
+    this.#bells.set(connection, bells)
+    return bells
   }
 
   async #take(endMs: number): Promise<PoolConnection> {
@@ -161,9 +169,14 @@ function leftMs(endMs: number): number {
   return Math.max(1, Math.min(PACKET_MS, endMs - performance.now()))
 }
 
-export type Run = (packet: Packet) => Promise<Results>
+/** Sends a packet on the connection of a transaction. */
+export interface Run {
+  (packet: Packet): Promise<Results>
+  /** Where the bells of other processes hang, as far as this connection has asked. */
+  readonly bells: Map<string, number>
+}
 
-async function send(connection: Connection, packet: Packet): Promise<Results> {
+export async function send(connection: Connection, packet: Packet): Promise<Results> {
   const [results] = await connection.query({ sql: packet.text, values: [...packet.values] })
   asText(results)
   return packet.size === 1 ? [results] : (results as Results)

@@ -12,6 +12,8 @@ const LOCK_WAIT = 1205
 const ROW_CHANGED = 1020
 const INTERRUPTED = 1317
 const NO_SUCH_TABLE = 1146
+const NO_THREAD = 1094
+const NOT_OWNER = 1095
 const DENIED = new Set([1044, 1045, 1142, 1227, 1698])
 const READ_ONLY = new Set([1290, 1792, 1836])
 /** The server goes, or has cut this connection: another one may do. */
@@ -24,6 +26,11 @@ export function isConflict(error: unknown): boolean {
 
 export function isInterruption(error: unknown): boolean {
   return errnoOf(error) === INTERRUPTED
+}
+
+/** Nobody is there to be rung at, or nobody whom this user may ring at. */
+export function isNoBell(error: unknown): boolean {
+  return [NO_THREAD, NOT_OWNER].includes(errnoOf(error))
 }
 
 export function isDuplicate(error: unknown): boolean {

@@ -3,7 +3,6 @@ import { hashOf, nameOf } from '../shards.ts'
 import type { Address } from '../store.ts'
 import { Packet, type Run } from './connections.ts'
 import { addMemories, FIRST_WAITERS, namesOf, takeFirst, takeMemories } from './load.ts'
-import { READ_MAIL } from './mailbox.ts'
 import { Loaded, lastStepOf, type ResourceRow } from './resource-row.ts'
 import { askSurroundings, type Neighbours, type Surroundings, surroundingsOf } from './surroundings.ts'
 
@@ -53,7 +52,7 @@ export async function lock(
       resource,
     )
     askSurroundings(packet, neighbours, [shard])
-    packet.add(READ_MAIL, neighbours.mailbox.process)
+    neighbours.mailbox.addUnread(packet)
     if (names.length > 0) addMemories(packet, [{ namespace, resource, names }])
     if (sessions.length > 0) packet.add(aliveOf(neighbours.clock.sql), sessions)
     for (const operation of operations) packet.add(FIRST_WAITERS, namespace, resource, operation, HEADS)
@@ -66,14 +65,14 @@ export async function lock(
   }
   const row: ResourceRow = results[1][0] ?? NOTHING
   const loaded = new Loaded()
-  const more = results.slice(4)
+  const more = results.slice(3)
   // What others have done to it came before what is done now.
   neighbours.mailbox.take(more.shift())
   if (names.length > 0) takeMemories(loaded, names, more.shift())
   const alive = sessions.length > 0 ? more.shift() : []
   for (const [index, operation] of operations.entries())
     takeFirst(loaded.waiters, { operation, count: HEADS, rows: more[index] })
-  const surroundings = await surroundingsOf(run, { store: results[2][0], floors: results[3] }, neighbours)
+  const surroundings = await surroundingsOf(run, results[2], neighbours)
   return lockedOf(row, { loaded, alive, shard, surroundings })
 }
 
@@ -97,14 +96,14 @@ export async function lockFree(
   if (memories.length > 0) addMemories(packet, memories)
   if (sessions.length > 0) packet.add(aliveOf(neighbours.clock.sql), sessions)
   const results = await run(packet)
-  const surroundings = await surroundingsOf(run, { store: results[2][0], floors: results[3] }, neighbours)
+  const surroundings = await surroundingsOf(run, results[2], neighbours)
   const rows = new Map((results[1] as (Address & ResourceRow)[]).map((row) => [nameOf(row), row]))
   await takeMail(run, [...rows.values()], neighbours)
   return wanted.map(({ names, ...address }) => {
     const row = rows.get(nameOf(address))
     if (!row) return undefined
     const loaded = new Loaded()
-    const ofIt = memories.length > 0 ? results[4].filter((each: Address) => nameOf(each) === nameOf(address)) : []
+    const ofIt = memories.length > 0 ? results[3].filter((each: Address) => nameOf(each) === nameOf(address)) : []
     takeMemories(loaded, names, ofIt)
     const alive = sessions.length > 0 ? results.at(-1) : []
     return lockedOf(row, { loaded, alive, shard: shardOf(address.resource), surroundings })

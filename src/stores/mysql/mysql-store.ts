@@ -111,10 +111,7 @@ class MysqlStore implements Store {
       for (const { onGap } of this.#listeners) onGap?.()
     }
     this.#mailbox = new Mailbox(connections, this.#clock, { deliver, missed })
-    this.#bell = new Bell(connections, {
-      process: this.#mailbox.process,
-      onRing: (ring) => this.#mailbox.collect(ring),
-    })
+    this.#bell = new Bell(connections, this.#mailbox)
     this.#ringer = new Ringer(connections)
     const neighbours = { clock: this.#clock, policy: this.#policy, mailbox: this.#mailbox }
     this.#steps = new Steps(connections, neighbours, { recordHistory })
@@ -224,8 +221,9 @@ class MysqlStore implements Store {
     // Only what ends leaves something behind.
     this.#hasLitter ||= letter.events.some(({ type }) => type === 'ended' || type === 'told')
     this.#waiting = Math.max(0, this.#waiting + waiting)
-    this.#tell(letter)
+    // Others are waiting for it.
     this.#ringer.ring(ring)
+    this.#tell(letter)
     return steps
   }
 

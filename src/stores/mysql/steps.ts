@@ -1,7 +1,8 @@
 import { type Command, type Event, policyOf, type Reply, step } from '../../core/index.ts'
 import type { Address, SessionRefusal } from '../store.ts'
+import { ringing } from './bell.ts'
 import { type Connections, Packet, type Run } from './connections.ts'
-import { isConflict, unknownOutcome } from './failures.ts'
+import { isConflict, isNoBell, unknownOutcome } from './failures.ts'
 import { type Loading, load } from './load.ts'
 import { NotLoaded } from './loaded.ts'
 import { isAcquire, type Job, type Locked, lock, lockFree } from './lock.ts'
@@ -25,7 +26,7 @@ export interface Batch {
   readonly waiting: number
   /** Somebody waits. */
   readonly isCrowded: boolean
-  /** Other processes whose mail has come. */
+  /** Other processes whose mail has come, and that are still to be rung at. */
   readonly ring: readonly string[]
 }
 
@@ -117,8 +118,8 @@ export class Steps {
     const { mailbox } = this.#neighbours
     const ring = await mailbox.concerned(run, eventsOf(taken.steps), taken)
     const kept = this.#kept(address, taken, ring)
-    await commit(run, await save(run, [kept.saving]))
-    return kept.batch
+    const rung = await commit(run, await save(run, [kept.saving]), ring)
+    return { ...kept.batch, ring: ring.filter((process) => !rung.has(process)) }
   }
 
   /** What is to be written of it, and what came of it. */
@@ -187,11 +188,20 @@ function contextOf({ namespace }: Address, { nowMs, policy, fenceFloor }: Locked
   return { nowMs, policy: policyOf(policy, namespace), fenceFloor }
 }
 
-/** Whatever goes wrong here leaves open whether it was done, unless the engine says that it gave way. */
-async function commit(run: Run, packet: Packet): Promise<void> {
+/**
+ * Rings with the same packet at those whose bells are known here, and says at whom. Whatever goes wrong leaves open
+ * whether it was done, unless the engine says that it gave way, or only a bell was not there any more.
+ */
+async function commit(run: Run, packet: Packet, ring: readonly string[] = []): Promise<ReadonlySet<string>> {
+  const known = ring.filter((process) => run.bells.has(process))
+  packet.add('COMMIT')
+  for (const process of known) packet.add(ringing(run.bells.get(process)!))
   try {
-    await run(packet.add('COMMIT'))
+    await run(packet)
+    return new Set(known)
   } catch (error) {
-    throw isConflict(error) ? error : unknownOutcome(error)
+    if (!isNoBell(error)) throw isConflict(error) ? error : unknownOutcome(error)
+    for (const process of known) run.bells.delete(process)
+    return new Set()
   }
 }

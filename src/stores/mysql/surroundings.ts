@@ -21,29 +21,35 @@ export interface Neighbours {
   readonly mailbox: Mailbox
 }
 
-/** Two short statements: every step asks this. */
+/** One short statement: every step asks this. */
 export function askSurroundings(packet: Packet, { clock }: Neighbours, shards: readonly number[]): void {
-  packet
-    .add(`SELECT ${clock.sql} AS now_ms, policy_version, hearers FROM baton_store WHERE id = 1`)
-    .add('SELECT shard, fence_floor FROM baton_shards WHERE shard IN (?)', shards)
+  packet.add(
+    `SELECT ${clock.sql} AS now_ms, policy_version, hearers, shard, fence_floor
+      FROM baton_store, baton_shards WHERE id = 1 AND shard IN (?)`,
+    shards,
+  )
 }
 
-interface SurroundingsRows {
-  readonly store: { readonly now_ms: number; readonly policy_version: number; readonly hearers: string | null }
-  readonly floors: readonly { readonly shard: number; readonly fence_floor: number }[]
+interface SurroundingsRow {
+  readonly now_ms: number
+  readonly policy_version: number
+  readonly hearers: string | null
+  readonly shard: number
+  readonly fence_floor: number
 }
 
+/** From a row for each shard. */
 export async function surroundingsOf(
   run: Run,
-  { store, floors }: SurroundingsRows,
+  rows: readonly SurroundingsRow[],
   { clock, policy, mailbox }: Neighbours,
 ): Promise<Surroundings> {
-  const nowMs = store.now_ms
+  const { now_ms: nowMs, policy_version, hearers } = rows[0]!
   clock.heard(nowMs)
   return {
     nowMs,
-    floors: new Map(floors.map(({ shard, fence_floor }) => [shard, fence_floor])),
-    policy: await policy.ofVersion(run, store.policy_version),
-    hearers: hearersOf(store.hearers, nowMs).filter((process) => process !== mailbox.process),
+    floors: new Map(rows.map(({ shard, fence_floor }) => [shard, fence_floor])),
+    policy: await policy.ofVersion(run, policy_version),
+    hearers: hearersOf(hearers, nowMs).filter((process) => process !== mailbox.process),
   }
 }
