@@ -136,6 +136,33 @@ test('one who hears all is told of what other processes do, in order', async () 
   expect(heard).toEqual(expected)
 })
 
+test('a bell that hangs on another connection by now is found again, and the commit that missed it counts once', async () => {
+  const [a, b] = [await open(), await open()]
+  const heard: string[] = []
+  b.subscribe((event) => event.type === 'granted' && heard.push(event.asker.owner))
+  await b.hearAll()
+  const bells = async () => {
+    const statement = `SELECT ID AS id FROM information_schema.PROCESSLIST WHERE DB = ? AND INFO LIKE 'DO /* baton bell%'`
+    return (await mariadb.query<{ id: number }>(statement, [database])).map(({ id }) => id)
+  }
+  const release = { type: 'release', operation: 'lock', hold: '1', outcome: 'success' } as const
+  let fence = 0
+  for (let round = 1; round <= 3; round++) {
+    await expect.poll(async () => (await bells()).length).toBe(2)
+    expect(fenceOf(await a.step(at, ask(`first ${round}`)))).toBe(++fence)
+    await expect.poll(() => heard.length, { timeout: 5_000 }).toBe(2 * round - 1)
+    await a.step(at, ask(`next ${round}`))
+    await a.step(at, { ...release, owner: `first ${round}`, fence })
+    expect(fenceOf(await a.step(at, ask(`next ${round}`)))).toBe(++fence)
+    await a.step(at, { ...release, owner: `next ${round}`, fence })
+    await expect.poll(() => heard.length, { timeout: 5_000 }).toBe(2 * round)
+    const before = await bells()
+    for (const id of before) await mariadb.query(`KILL CONNECTION ${id}`)
+    await expect.poll(async () => (await bells()).some((id) => before.includes(id))).toBe(false)
+  }
+  expect(heard).toEqual(['first 1', 'next 1', 'first 2', 'next 2', 'first 3', 'next 3'])
+})
+
 test('a list shows what is due as it is after that, and leaves nothing out', async () => {
   const store = await open()
   await store.step(at, { type: 'add-reference', node: 'n' })
