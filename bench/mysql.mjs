@@ -8,8 +8,8 @@ const dist = process.env.BATON_DIST ?? new URL('../dist', import.meta.url).pathn
 const { openMysqlStore } = await import(`${dist}/stores/mysql/index.js`)
 const { startMariadb } = await import(`${dist}/testing/harness/mariadb.js`)
 
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 3)
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 1)
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9)
 const CONNECTIONS = 10
 
 /** Every caller does its cycle over and over, as fast as it is answered. Cycles a second. */
@@ -67,7 +67,7 @@ async function getLock(pool, callers) {
   })
 }
 
-const median = (numbers) => numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)]
+const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]
 const rate = (perSecond) => String(Math.round(perSecond)).padStart(6)
 
 const mariadb = await startMariadb()
@@ -82,16 +82,17 @@ try {
   )
   for (const callers of [1, 32, 256]) {
     const runs = { baton: [], floor: [], getLock: [] }
-    // Turn by turn, so that what else this machine does falls on all of them.
+    // Turn by turn, and compared turn by turn: what else this machine does falls on all of them.
     for (let round = 0; round < ROUNDS; round++) {
       runs.floor.push(await floor(pool, callers))
       runs.baton.push(await baton(store, callers))
       runs.getLock.push(await getLock(pool, callers))
     }
+    const ratio = median(runs.baton.map((mine, round) => mine / runs.floor[round]))
     const [mine, least, own] = [median(runs.baton), median(runs.floor), median(runs.getLock)]
     console.log(
       `${String(callers).padStart(4)} callers: baton ${rate(mine)}/s (${((callers / mine) * 1_000).toFixed(2)} ms a cycle), ` +
-        `floor ${rate(least)}/s, baton/floor ${(mine / least).toFixed(2)}; GET_LOCK ${rate(own)}/s`,
+        `floor ${rate(least)}/s, baton/floor ${ratio.toFixed(2)}; GET_LOCK ${rate(own)}/s`,
     )
   }
   await pool.end()

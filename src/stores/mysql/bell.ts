@@ -1,7 +1,8 @@
-import type { Connection } from 'mysql2/promise'
-import { type Connections, cut, Packet, type Run, send, within } from './connections.ts'
+import type { Connection } from 'mysql2'
+import { type Connections, cut, within } from './connections.ts'
 import { isInterruption, isNoBell } from './failures.ts'
 import type { Mailbox, MailRow } from './mailbox.ts'
+import { Packet, type Run, send } from './packet.ts'
 
 /** How long one statement listens; then the next one does. */
 const LISTEN_S = 30

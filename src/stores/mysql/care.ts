@@ -2,21 +2,25 @@ import { Connections } from './connections.ts'
 import { unavailable } from './failures.ts'
 import { migrations } from './migrations.ts'
 import { targetOf } from './mysql-url.ts'
+import { ask } from './packet.ts'
 import { refuseOtherEngines, refuseUnfit } from './server.ts'
 
 /** Whether a database will do, and what is in it. Changes nothing; what will not do is thrown. */
 export async function checkMysqlStore(url: string): Promise<string[]> {
   const connections = new Connections(targetOf(url))
   try {
-    const connection = await connections.open()
-    try {
+    return await connections.alone(async (connection) => {
       await refuseUnfit(connection)
       await refuseOtherEngines(connection)
-      // biome-ignore lint/suspicious/noExplicitAny: rows have the columns that were asked for.
-      const ask = async (statement: string): Promise<any> => (await connection.query(statement))[0]
-      const [{ version, flush }] = await ask('SELECT VERSION() AS version, @@innodb_flush_log_at_trx_commit AS flush')
-      const [{ tables }] = await ask(`SELECT COUNT(*) AS tables FROM information_schema.TABLES
-        WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'baton_migrations'`)
+      const [{ version, flush }] = await ask(
+        connection,
+        'SELECT VERSION() AS version, @@innodb_flush_log_at_trx_commit AS flush',
+      )
+      const [{ tables }] = await ask(
+        connection,
+        `SELECT COUNT(*) AS tables FROM information_schema.TABLES
+        WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'baton_migrations'`,
+      )
       const findings = [`${version}, InnoDB: it will do`]
       if (flush !== 1) {
         findings.push(
@@ -24,18 +28,19 @@ export async function checkMysqlStore(url: string): Promise<string[]> {
         )
       }
       if (tables === 0) return [...findings, 'there are no tables yet: `baton store migrate URL` makes them']
-      const [{ number }] = await ask('SELECT MAX(number) AS number FROM baton_migrations')
-      const [counts] = await ask(`SELECT (SELECT COUNT(*) FROM baton_resources) AS resources,
+      const [{ number }] = await ask(connection, 'SELECT MAX(number) AS number FROM baton_migrations')
+      const [counts] = await ask(
+        connection,
+        `SELECT (SELECT COUNT(*) FROM baton_resources) AS resources,
         (SELECT COUNT(*) FROM baton_resources WHERE grants > 0) AS held,
-        (SELECT COUNT(*) FROM baton_waiters) AS waiters, (SELECT COUNT(*) FROM baton_sessions) AS sessions`)
+        (SELECT COUNT(*) FROM baton_waiters) AS waiters, (SELECT COUNT(*) FROM baton_sessions) AS sessions`,
+      )
       findings.push(`tables of version ${number} of ${migrations.at(-1)!.number}`)
       findings.push(
         `${counts.resources} resources (${counts.held} held), ${counts.waiters} waiters, ${counts.sessions} sessions`,
       )
       return findings
-    } finally {
-      connection.destroy()
-    }
+    })
   } catch (error) {
     throw unavailable(error)
   } finally {

@@ -1,40 +1,8 @@
-import { type Connection, createConnection, createPool, type Pool, type PoolConnection } from 'mysql2/promise'
+import { type Connection, createConnection, createPool, type Pool, type PoolConnection } from 'mysql2'
 import { isConflict, isInterruption, isLost, Timeout, unavailable } from './failures.ts'
 import type { MysqlTarget } from './mysql-url.ts'
+import { ask, type Packet, type Results, type Run, send } from './packet.ts'
 import { settleGeneration } from './server.ts'
-
-/** One result a statement: rows of a SELECT, or how many a change has touched. */
-export type Row = Record<string, string | number | null>
-export interface Change {
-  readonly affectedRows: number
-  readonly insertId: number
-}
-// biome-ignore lint/suspicious/noExplicitAny: what comes back depends on what was asked; `rows` and `change` say which.
-export type Results = any[]
-
-/** Several statements that go to the server in one packet, and their values. */
-export class Packet {
-  readonly #statements: string[] = []
-  readonly #values: unknown[] = []
-
-  add(statement: string, ...values: unknown[]): this {
-    this.#statements.push(statement)
-    this.#values.push(...values)
-    return this
-  }
-
-  get size(): number {
-    return this.#statements.length
-  }
-
-  get text(): string {
-    return this.#statements.join(';\n')
-  }
-
-  get values(): readonly unknown[] {
-    return this.#values
-  }
-}
 
 /** Everything is given up before a caller has waited for so long. */
 const DEADLINE_MS = 8_000
@@ -77,7 +45,7 @@ export class Connections {
       idleTimeout: IDLE_S * 750,
     })
     // Queued on the new connection ahead of whatever it is wanted for.
-    this.#pool.pool.on('connection', (connection) => {
+    this.#pool.on('connection', (connection) => {
       connection.query(SESSION, (error) => error && connection.destroy())
     })
   }
@@ -107,28 +75,40 @@ export class Connections {
 
   /** A connection of its own, outside of the pool: for whom waiting is the work. */
   async open(): Promise<Connection> {
-    const opening = createConnection(optionsOf(this.#target))
-    const connection = await within(CONNECT_MS, opening).catch((error) => {
-      void opening.then(cut, () => {})
-      throw error
-    })
+    const connection = createConnection(optionsOf(this.#target))
     connection.on('error', () => {})
-    await connection.query(SESSION)
-    return connection
+    try {
+      await within(CONNECT_MS, ask(connection, SESSION))
+      return connection
+    } catch (error) {
+      cut(connection)
+      throw error
+    }
+  }
+
+  /** Work on a connection of its own, which is gone afterwards. */
+  async alone<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
+    const connection = await this.open()
+    try {
+      return await work(connection)
+    } finally {
+      cut(connection)
+    }
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    await within(CONNECT_MS, this.#pool.end()).catch(() => {})
+    const ended = new Promise<void>((resolve) => this.#pool.end(() => resolve()))
+    await within(CONNECT_MS, ended).catch(() => {})
   }
 
   async #once<Result>(work: (run: Run) => Promise<Result>, endMs: number): Promise<Result> {
     const connection = await this.#take(endMs)
     let isClean = false
     try {
-      if (!this.#known.has(connection.connection)) {
+      if (!this.#known.has(connection)) {
         this.#server = await within(leftMs(endMs), settleGeneration(connection, this.#server))
-        this.#known.add(connection.connection)
+        this.#known.add(connection)
       }
       const run = (packet: Packet) => within(leftMs(endMs), send(connection, packet))
       const result = await work(Object.assign(run, { bells: this.#bellsOf(connection) }))
@@ -143,14 +123,16 @@ export class Connections {
     }
   }
 
-  #bellsOf({ connection }: PoolConnection): Map<string, number> {
+  #bellsOf(connection: PoolConnection): Map<string, number> {
     const bells = this.#bells.get(connection) ?? new Map()
     this.#bells.set(connection, bells)
     return bells
   }
 
   async #take(endMs: number): Promise<PoolConnection> {
-    const taken = this.#pool.getConnection()
+    const taken = new Promise<PoolConnection>((resolve, reject) => {
+      this.#pool.getConnection((error, connection) => (error ? reject(error) : resolve(connection)))
+    })
     try {
       return await within(leftMs(endMs), taken)
     } catch (error) {
@@ -169,21 +151,8 @@ function leftMs(endMs: number): number {
   return Math.max(1, Math.min(PACKET_MS, endMs - performance.now()))
 }
 
-/** Sends a packet on the connection of a transaction. */
-export interface Run {
-  (packet: Packet): Promise<Results>
-  /** Where the bells of other processes hang, as far as this connection has asked. */
-  readonly bells: Map<string, number>
-}
-
-export async function send(connection: Connection, packet: Packet): Promise<Results> {
-  const [results] = await connection.query({ sql: packet.text, values: [...packet.values] })
-  asText(results)
-  return packet.size === 1 ? [results] : (results as Results)
-}
-
 async function rolledBack(connection: Connection): Promise<boolean> {
-  return within(ROLLBACK_MS, connection.query('ROLLBACK')).then(
+  return within(ROLLBACK_MS, ask(connection, 'ROLLBACK')).then(
     () => true,
     () => false,
   )
@@ -199,20 +168,11 @@ function optionsOf({ connection }: MysqlTarget) {
   } as const
 }
 
-/** Ids and bodies are bytes to the server and UTF-8 text to us. */
-function asText(results: unknown): void {
-  if (Buffer.isBuffer(results) || !Array.isArray(results)) return
-  for (const row of results) {
-    if (Array.isArray(row)) asText(row)
-    else for (const name in row) if (Buffer.isBuffer(row[name])) row[name] = row[name].toString('utf8')
-  }
-}
-
 /** At once: a polite end would wait for a server that is busy, or gone. */
 export function cut(connection: Connection): void {
   connection.destroy()
-  const { connection: inner } = connection as unknown as { connection: { stream: { destroy(): void } } }
-  inner.stream.destroy()
+  const { stream } = connection as unknown as { readonly stream: { destroy(): void } }
+  stream.destroy()
 }
 
 export async function within<Result>(limitMs: number, promise: Promise<Result>): Promise<Result> {

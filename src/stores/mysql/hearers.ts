@@ -1,5 +1,6 @@
 import type { DatabaseClock } from './clock.ts'
-import { type Connections, Packet } from './connections.ts'
+import type { Connections } from './connections.ts'
+import { Packet } from './packet.ts'
 
 /** Who hears of every event, until when: the column `hearers`, as JSON. */
 type Hearers = Readonly<Record<string, number>>

@@ -2,7 +2,8 @@ import { type Resource, type ResourceView, viewOf } from '../../core/index.ts'
 import { hasSomethingToShow, WAITERS_SHOWN } from '../listing.ts'
 import { addressOf, nameOf } from '../shards.ts'
 import type { Address, ListQuery, Page } from '../store.ts'
-import { type Connections, Packet } from './connections.ts'
+import type { Connections } from './connections.ts'
+import { Packet } from './packet.ts'
 
 /** One page, by name. What the database can filter it does; a node is looked for in the views of those that name it. */
 export async function listOf(connections: Connections, look: Look, query: ListQuery): Promise<Page> {

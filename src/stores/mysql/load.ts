@@ -1,7 +1,7 @@
 import { askName, type Command, type EndedHold, type KeptAnswer } from '../../core/index.ts'
 import type { Address } from '../store.ts'
-import { Packet, type Run } from './connections.ts'
 import type { Wanted } from './loaded.ts'
+import { Packet, type Run } from './packet.ts'
 import type { Loaded } from './resource-row.ts'
 import { type LoadedWaiters, nameOf } from './waiters-in-rows.ts'
 

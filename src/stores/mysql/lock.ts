@@ -1,8 +1,8 @@
 import type { Acquire, Command } from '../../core/index.ts'
 import { hashOf, nameOf } from '../shards.ts'
 import type { Address } from '../store.ts'
-import { Packet, type Run } from './connections.ts'
 import { addMemories, FIRST_WAITERS, namesOf, takeFirst, takeMemories } from './load.ts'
+import { Packet, type Run } from './packet.ts'
 import { Loaded, lastStepOf, type ResourceRow } from './resource-row.ts'
 import { askSurroundings, type Neighbours, type Surroundings, surroundingsOf } from './surroundings.ts'
 
@@ -44,7 +44,7 @@ export async function lock(
 ): Promise<Locked> {
   const shard = shardOf(resource)
   const sessions = sessionsOf(commands)
-  const operations = [...new Set(commands.flatMap((command) => ('operation' in command ? command.operation : [])))]
+  const operations = handingOver(commands)
   const ask = (packet: Packet) => {
     packet.add(
       `SELECT fence, state FROM baton_resources WHERE namespace = ? AND resource = ? ${mode}`,
@@ -138,6 +138,12 @@ interface LockedParts {
 
 function shardOf(resource: string): number {
   return hashOf(resource) % SHARDS
+}
+
+/** The operations whose next waiter may be wanted: not those that are only asked for. */
+function handingOver(commands: readonly Command[]): string[] {
+  const ending = commands.filter((command) => !isAcquire(command))
+  return [...new Set(ending.flatMap((command) => ('operation' in command ? command.operation : [])))]
 }
 
 /** The sessions that asks hang off. */

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { Event } from '../../core/index.ts'
 import type { Address, StoreEvent } from '../store.ts'
 import type { DatabaseClock } from './clock.ts'
-import { type Connections, Packet, type Run } from './connections.ts'
+import type { Connections } from './connections.ts'
 import { enterHearer, strikeOffHearer } from './hearers.ts'
+import { Packet, type Run } from './packet.ts'
 import type { Loaded } from './resource-row.ts'
 
 /** What one transaction has done to one resource, as it is told to other processes. */

@@ -1,10 +1,11 @@
-import type { Connection } from 'mysql2/promise'
+import type { Connection } from 'mysql2'
 import { StoreUnavailable } from '../store.ts'
 import { Connections } from './connections.ts'
 import { isMissingTable, unavailable } from './failures.ts'
 import { MIGRATIONS_TABLE, migrations } from './migrations.ts'
 import { targetOf } from './mysql-url.ts'
-import { ask, refuseOtherEngines, refuseUnfit } from './server.ts'
+import { ask } from './packet.ts'
+import { refuseOtherEngines, refuseUnfit } from './server.ts'
 
 const NEWEST = migrations.at(-1)!.number
 const LOCK_S = 30
@@ -19,13 +20,10 @@ export interface Migrated {
 export async function migrate(url: string): Promise<Migrated> {
   const connections = new Connections(targetOf(url))
   try {
-    const connection = await connections.open()
-    try {
+    return await connections.alone(async (connection) => {
       await refuseUnfit(connection)
-      return await bringUpToDate(connection)
-    } finally {
-      connection.destroy()
-    }
+      return bringUpToDate(connection)
+    })
   } catch (error) {
     throw unavailable(error)
   } finally {
@@ -39,17 +37,17 @@ export async function bringUpToDate(connection: Connection): Promise<Migrated> {
   const applied: number[] = []
   if (version < NEWEST) {
     const name = `CONCAT('baton migrate ', MD5(DATABASE()))`
-    const [[{ got }]] = await ask(connection, `SELECT GET_LOCK(${name}, ${LOCK_S}) AS got`)
+    const [{ got }] = await ask(connection, `SELECT GET_LOCK(${name}, ${LOCK_S}) AS got`)
     if (got !== 1) throw new StoreUnavailable(`another process has been migrating for ${LOCK_S} s: try again`)
     version = await versionOf(connection)
-    await connection.query(MIGRATIONS_TABLE)
+    await ask(connection, MIGRATIONS_TABLE)
     for (const { number, statements } of migrations.filter((each) => each.number > version)) {
-      for (const statement of statements) await connection.query(statement)
-      await connection.query('INSERT IGNORE INTO baton_migrations (number) VALUES (?)', [number])
+      for (const statement of statements) await ask(connection, statement)
+      await ask(connection, 'INSERT IGNORE INTO baton_migrations (number) VALUES (?)', number)
       applied.push(number)
       version = number
     }
-    await connection.query(`SELECT RELEASE_LOCK(${name})`)
+    await ask(connection, `SELECT RELEASE_LOCK(${name})`)
   }
   if (version > NEWEST) {
     throw new StoreUnavailable(
@@ -62,7 +60,7 @@ export async function bringUpToDate(connection: Connection): Promise<Migrated> {
 
 async function versionOf(connection: Connection): Promise<number> {
   try {
-    const [[row]] = await ask(connection, 'SELECT MAX(number) AS version FROM baton_migrations')
+    const [row] = await ask(connection, 'SELECT MAX(number) AS version FROM baton_migrations')
     return row.version ?? 0
   } catch (error) {
     if (isMissingTable(error)) return 0

@@ -26,7 +26,7 @@ import {
 } from '../store.ts'
 import { Bell, Ringer } from './bell.ts'
 import { DatabaseClock } from './clock.ts'
-import { Connections, Packet } from './connections.ts'
+import { Connections } from './connections.ts'
 import { Dispatch } from './dispatch.ts'
 import { unavailable } from './failures.ts'
 import { Lanes } from './lanes.ts'
@@ -35,6 +35,7 @@ import type { Job } from './lock.ts'
 import { eventsOf, type Letter, Mailbox } from './mailbox.ts'
 import { bringUpToDate } from './migrate.ts'
 import { targetOf } from './mysql-url.ts'
+import { ask, Packet } from './packet.ts'
 import type { ResourceInRows } from './resource-row.ts'
 import { refuseUnfit } from './server.ts'
 import { Sessions } from './sessions.ts'
@@ -61,14 +62,11 @@ const JITTER_MS = 100
 export async function openMysqlStore(options: MysqlStoreOptions): Promise<Store> {
   const connections = new Connections(targetOf(options.url))
   try {
-    const connection = await connections.open()
-    try {
+    await connections.alone(async (connection) => {
       await refuseUnfit(connection)
       await bringUpToDate(connection)
-      if (options.recordHistory) await connection.query(HISTORY)
-    } finally {
-      connection.destroy()
-    }
+      if (options.recordHistory) await ask(connection, HISTORY)
+    })
     const store = new MysqlStore(connections, options)
     await store.start(options.policy)
     return store

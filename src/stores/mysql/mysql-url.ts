@@ -1,4 +1,4 @@
-import type { ConnectionOptions } from 'mysql2/promise'
+import type { ConnectionOptions } from 'mysql2'
 
 export interface MysqlTarget {
   readonly connection: ConnectionOptions

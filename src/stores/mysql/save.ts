@@ -1,5 +1,5 @@
 import { type Command, type Event, isIdle, type Waiter } from '../../core/index.ts'
-import { Packet, type Run } from './connections.ts'
+import { Packet, type Run } from './packet.ts'
 import { dueOf, lastStepOf, type ResourceInRows, type ResourceRow, stateOf } from './resource-row.ts'
 import type { SessionPlaces } from './session-places.ts'
 import { dueAtMs } from './waiters-in-rows.ts'

@@ -1,18 +1,19 @@
-import type { Connection } from 'mysql2/promise'
+import type { Connection } from 'mysql2'
 import { StoreUnavailable } from '../store.ts'
+import { ask } from './packet.ts'
 
 /** Servers that are known not to do, each with the sentence that says what to do instead. */
 export async function refuseUnfit(connection: Connection): Promise<void> {
-  const [[{ version }]] = await ask(connection, 'SELECT VERSION() AS version')
+  const [{ version }] = await ask(connection, 'SELECT VERSION() AS version')
   const isMariadb = /mariadb/i.test(version)
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const isOld = isMariadb ? major < 10 || (major === 10 && minor < 6) : major < 8
   if (isOld) throw new StoreUnavailable(`${version} is too old: MariaDB 10.6 or MySQL 8.0 is the least that works`)
-  const [variables] = await ask(
+  const variables = await ask(
     connection,
     `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'group_replication_single_primary_mode', 'read_only')`,
   )
-  const [status] = await ask(connection, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_size')`)
+  const status = await ask(connection, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_size')`)
   const values = new Map<string, string>()
   for (const { Variable_name: name, Value: value } of [...variables, ...status]) values.set(name, value)
   if (values.get('wsrep_on') === 'ON' && Number(values.get('wsrep_cluster_size') ?? 0) > 1) {
@@ -33,12 +34,11 @@ export async function refuseUnfit(connection: Connection): Promise<void> {
 
 /** Tables that somebody has made with another engine would neither lock nor roll back. */
 export async function refuseOtherEngines(connection: Connection): Promise<void> {
-  const [rows] = await ask(
+  const [other] = await ask(
     connection,
     `SELECT TABLE_NAME AS name, ENGINE AS engine FROM information_schema.TABLES
       WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'baton\\_%' AND ENGINE <> 'InnoDB'`,
   )
-  const [other] = rows
   if (other) {
     throw new StoreUnavailable(
       `table ${other.name} is ${other.engine}, which has no transactions: \`ALTER TABLE ${other.name} ENGINE=InnoDB\``,
@@ -53,25 +53,20 @@ const IDENTITY = `CONCAT_WS(':', @@hostname, @@port, @@server_id, @@datadir)`
  * that is seen writing has a generation of its own, in the high bits of every fence.
  */
 export async function settleGeneration(connection: Connection, known: string | undefined): Promise<string> {
-  const [[{ identity }]] = await ask(connection, `SELECT ${IDENTITY} AS identity`)
+  const [{ identity }] = await ask(connection, `SELECT ${IDENTITY} AS identity`)
   if (identity === known) return identity
-  await connection.query('START TRANSACTION')
+  await ask(connection, 'START TRANSACTION')
   const same = `SELECT server = ${IDENTITY} AS same FROM baton_store WHERE id = 1 FOR UPDATE`
-  const [[row]] = await ask(connection, same)
-  if (row.same === null) await connection.query(`UPDATE baton_store SET server = ${IDENTITY} WHERE id = 1`)
+  const [row] = await ask(connection, same)
+  if (row.same === null) await ask(connection, `UPDATE baton_store SET server = ${IDENTITY} WHERE id = 1`)
   if (row.same === 0) {
-    await connection.query(`UPDATE baton_store SET server = ${IDENTITY}, generation = generation + 1 WHERE id = 1`)
-    await connection.query(
+    await ask(connection, `UPDATE baton_store SET server = ${IDENTITY}, generation = generation + 1 WHERE id = 1`)
+    await ask(
+      connection,
       `UPDATE baton_shards SET fence_floor = GREATEST(fence_floor,
         (SELECT generation FROM baton_store WHERE id = 1) * 4294967296)`,
     )
   }
-  await connection.query('COMMIT')
+  await ask(connection, 'COMMIT')
   return identity
-}
-
-/** One statement; its rows come first. */
-// biome-ignore lint/suspicious/noExplicitAny: rows have the columns that were asked for.
-export async function ask(connection: Connection, statement: string): Promise<any> {
-  return connection.query(statement)
 }

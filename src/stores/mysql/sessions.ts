@@ -1,9 +1,10 @@
 import type { Command } from '../../core/index.ts'
 import type { Place, SessionReply, SessionRequest } from '../store.ts'
 import type { DatabaseClock } from './clock.ts'
-import { type Connections, Packet } from './connections.ts'
+import type { Connections } from './connections.ts'
 import { isDuplicate } from './failures.ts'
 import type { Mailbox } from './mailbox.ts'
+import { Packet } from './packet.ts'
 
 const REFUSED: SessionReply = { status: 'refused', code: 'session-lost' }
 

@@ -1,6 +1,7 @@
 import { defaultPolicy, type Policy } from '../../core/index.ts'
 import { StoreUnavailable, type VersionedPolicy } from '../store.ts'
-import { type Connections, Packet, type Run } from './connections.ts'
+import type { Connections } from './connections.ts'
+import { Packet, type Run } from './packet.ts'
 
 /** This process is configured otherwise than the store. */
 export class PolicyMismatch extends StoreUnavailable {}

@@ -1,8 +1,8 @@
 import type { Policy } from '../../core/index.ts'
 import type { DatabaseClock } from './clock.ts'
-import type { Packet, Run } from './connections.ts'
 import { hearersOf } from './hearers.ts'
 import type { Mailbox } from './mailbox.ts'
+import type { Packet, Run } from './packet.ts'
 import type { StoredPolicy } from './stored-policy.ts'
 
 /** What a step has to know beside its resource, read after the resource was locked. */

@@ -1,7 +1,8 @@
 import type { Address } from '../store.ts'
 import type { DatabaseClock } from './clock.ts'
-import { type Connections, Packet } from './connections.ts'
+import type { Connections } from './connections.ts'
 import { MAIL_MS } from './mailbox.ts'
+import { Packet } from './packet.ts'
 
 /** What is due now, and when something will be. */
 export interface Due {
