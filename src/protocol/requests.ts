@@ -133,7 +133,12 @@ const listResources = z.strictObject({
   prefix: z.string().max(512).optional().describe('ids that start with this'),
   node: node.optional().describe('that this node holds, waits for or references'),
   active: z.stringbool().or(z.boolean()).optional().describe('only with a holder or a waiter'),
-  after: z.string().max(4_096).optional().describe('the `next` of the page before'),
+  after: z
+    .string()
+    .max(4_096)
+    .refine(isNext, 'must be the `next` of an earlier page')
+    .optional()
+    .describe('the `next` of the page before'),
   limit: z.coerce.number().int().min(1).max(LIMITS.page).default(100),
 })
 const getPolicy = z.strictObject({ type: z.literal('get-policy') })
@@ -210,6 +215,16 @@ export type RequestInput = { [Type in RequestType]: z.input<(typeof requestSchem
 
 /** Requests that are a command of the core on one resource. */
 export type ResourceRequest = Extract<Request, { namespace: string; resource: string; type: Command['type'] }>
+
+/** A page ends with a namespace and a resource, as JSON. */
+function isNext(text: string): boolean {
+  try {
+    const parts: unknown = JSON.parse(text)
+    return Array.isArray(parts) && parts.length === 2 && parts.every((part) => typeof part === 'string')
+  } catch {
+    return false
+  }
+}
 
 function byteLength(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value)).length

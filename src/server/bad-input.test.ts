@@ -84,6 +84,8 @@ test('queries are checked like bodies', async () => {
   expect(await said('/v1/resource?resource=a&__proto__=b')).toContain('unknown field')
   expect(await said('/v1/resources?limit=0')).toMatch(/^limit: /)
   expect(await said('/v1/resources?limit=many')).toMatch(/^limit: /)
+  for (const after of ['junk', '[]', '["a"]', '["a",1]', '["a","b","c"]', '["a","\\x"]'])
+    expect(await said(`/v1/resources?after=${encodeURIComponent(after)}`)).toContain('`next` of an earlier page')
   expect(await said('/v1/events?operation=pull')).toContain('all three')
   expect(await said('/v1/events?session=s1')).toContain('unknown field')
 })
