@@ -22,7 +22,7 @@ const DEFAULT_SERVER = 'http://127.0.0.1:8086'
 export function addConnectionOptions(command: Command): Command {
   return command
     .option('--server <url,…>', `the servers, by commas (BATON_SERVER; default: ${DEFAULT_SERVER})`)
-    .option('--store <url>', 'work on a store directly, without a server')
+    .option('--store <url>', 'work on a store directly, without a server (BATON_STORE, where that is a database)')
     .option('--namespace <name>', 'part of every key (BATON_NAMESPACE; default: default)')
     .option('--token <token>', 'the bearer token; better in BATON_TOKEN, where others cannot see it')
     .option('--tls-ca <file>', 'trust the servers of this authority, PEM')
@@ -57,14 +57,20 @@ async function reach(flags: ConnectionFlags, options: ConnectOptions, env: NodeJ
   }
   // Not loaded before it is needed: a server never does.
   const { connect, open } = await import('../client/index.ts')
-  const servers = flags.store === undefined ? serversOf(flags.server ?? (env.BATON_SERVER || DEFAULT_SERVER)) : []
+  const server = flags.server ?? (env.BATON_SERVER || undefined)
+  const store = flags.store ?? (server === undefined ? sharedStore(env) : undefined)
   try {
-    return await (flags.store === undefined ? connect(servers, options) : open(flags.store, options))
+    return await (store === undefined ? connect(serversOf(server ?? DEFAULT_SERVER), options) : open(store, options))
   } catch (cause) {
     // How the SDK says that it was given something wrong; here that came from the command line.
     if (cause instanceof TypeError) throw new UsageError(cause.message, { cause })
     throw cause
   }
+}
+
+/** A server's own store is no way around it: only one that processes share. */
+function sharedStore({ BATON_STORE: store }: NodeJS.ProcessEnv): string | undefined {
+  return store && !/^(?:file|memory):/.test(store) ? store : undefined
 }
 
 function optionsOf(flags: ConnectionFlags, { env, stderr }: CliContext): ConnectOptions {

@@ -187,6 +187,14 @@ function reference(): RequestInit {
   return { method: 'POST', headers: { 'content-type': 'application/json' }, body }
 }
 
+test('commands find the database in BATON_STORE, unless a server is named', async () => {
+  const run = ['run', 'lock', 'r', '--', 'sh', '-c', 'echo fence $BATON_FENCE']
+  expect(await baton(run, { BATON_STORE: url })).toMatchObject({ code: 0, stdout: 'fence 1\n' })
+  const nobody = { BATON_STORE: url, BATON_SERVER: 'http://127.0.0.1:1' }
+  expect((await baton(run, nobody)).code).toBe(69)
+  expect(await baton([...run.slice(0, 3), '--store', url, ...run.slice(3)], nobody)).toMatchObject({ code: 0 })
+})
+
 test('baton store migrate --print shows what it would do, and does nothing', async () => {
   const empty = await mariadb.createDatabase(`e_${++databases}`)
   const { code, stdout } = await baton(['store', 'migrate', empty, '--print'])

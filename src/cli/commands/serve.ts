@@ -13,7 +13,10 @@ export const addServe: AddCommand = (program, context, done) => {
     .description('Run the server. Configuration: TOML file, environment, flags; later wins.')
     .option('--host <host>', 'where to listen (BATON_HOST; default: 127.0.0.1)')
     .option('--port <port>', '0 picks a free one (PORT, BATON_PORT; default: 8086)')
-    .option('--store <url>', 'where the state is kept: file:DIR or memory: (BATON_STORE; default: file:./baton-data)')
+    .option(
+      '--store <url>',
+      'where the state is kept: file:DIR, mysql://… or memory: (BATON_STORE; default: file:./baton-data)',
+    )
     .option('--config <file>', 'a TOML file (BATON_CONFIG)')
     .option('--tokens <file>', 'a TOML file of [[tokens]] that may enter (BATON_TOKENS)')
     .option('--insecure', 'listen beyond loopback without tokens (BATON_INSECURE)')

@@ -26,9 +26,8 @@ const SESSION = `SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES
 export class Connections {
   readonly #pool: Pool
   readonly #target: MysqlTarget
-  /** Connections that are known to lead to the server of `#server`. */
-  readonly #known = new WeakSet<object>()
-  readonly #bells = new WeakMap<object, Map<string, number>>()
+  /** Connections that are known to lead to `#server`, with the bells that each has asked for. */
+  readonly #bells = new WeakMap<PoolConnection, Map<string, number>>()
   #server: string | undefined
   #closed = false
 
@@ -42,6 +41,7 @@ export class Connections {
       ...optionsOf(target),
       connectionLimit: target.connections,
       maxIdle: 2,
+      // Longer than from one renewal of a session to the next, and gone before the server cuts them.
       idleTimeout: IDLE_S * 750,
     })
     // Queued on the new connection ahead of whatever it is wanted for.
@@ -106,12 +106,14 @@ export class Connections {
     const connection = await this.#take(endMs)
     let isClean = false
     try {
-      if (!this.#known.has(connection)) {
+      let bells = this.#bells.get(connection)
+      if (!bells) {
         this.#server = await within(leftMs(endMs), settleGeneration(connection, this.#server))
-        this.#known.add(connection)
+        bells = new Map()
+        this.#bells.set(connection, bells)
       }
       const run = (packet: Packet) => within(leftMs(endMs), send(connection, packet))
-      const result = await work(Object.assign(run, { bells: this.#bellsOf(connection) }))
+      const result = await work(Object.assign(run, { bells }))
       isClean = true
       return result
     } catch (error) {
@@ -121,12 +123,6 @@ export class Connections {
       if (isClean) connection.release()
       else cut(connection)
     }
-  }
-
-  #bellsOf(connection: PoolConnection): Map<string, number> {
-    const bells = this.#bells.get(connection) ?? new Map()
-    this.#bells.set(connection, bells)
-    return bells
   }
 
   async #take(endMs: number): Promise<PoolConnection> {
