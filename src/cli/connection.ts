@@ -22,7 +22,10 @@ const DEFAULT_SERVER = 'http://127.0.0.1:8086'
 export function addConnectionOptions(command: Command): Command {
   return command
     .option('--server <url,…>', `the servers, by commas (BATON_SERVER; default: ${DEFAULT_SERVER})`)
-    .option('--store <url>', 'work on a store directly, without a server (BATON_STORE, where that is a database)')
+    .option(
+      '--store <url>',
+      'work on a store directly, without a server, e.g. mysql://… (BATON_STORE, where that is a database)',
+    )
     .option('--namespace <name>', 'part of every key (BATON_NAMESPACE; default: default)')
     .option('--token <token>', 'the bearer token; better in BATON_TOKEN, where others cannot see it')
     .option('--tls-ca <file>', 'trust the servers of this authority, PEM')

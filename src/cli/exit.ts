@@ -53,11 +53,16 @@ export function exitOf(error: unknown): { readonly code: number; readonly senten
   // Commander has printed its own sentence already.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.ok : EXIT.usage, sentence: '' }
   const sentence = error instanceof Error ? error.message : String(error)
-  const advice = error instanceof BatonError ? adviceOn[error.code] : undefined
+  const advice = error instanceof BatonError && !isOfStore(error) ? adviceOn[error.code] : undefined
   return {
     code: codeOf(error),
     sentence: advice === undefined ? sentence : `${sentence.replace(/\.$/, '')}; ${advice}`,
   }
+}
+
+/** A store says itself what to do. */
+function isOfStore({ cause }: BatonError): boolean {
+  return cause instanceof Error && cause.name === 'StoreUnavailable'
 }
 
 /** What to do at a command line, where the sentence of the code does not say it. */

@@ -134,6 +134,10 @@ test('one who hears all is told of what other processes do, in order', async () 
   }
   await expect.poll(() => heard.length).toBe(expected.length)
   expect(heard).toEqual(expected)
+  // Whoever listens on has nothing locked, and has cleared away what it read.
+  const locked = 'SELECT trx_query FROM information_schema.INNODB_TRX WHERE trx_rows_locked > 0'
+  await expect.poll(() => mariadb.query(locked)).toEqual([])
+  await expect.poll(() => mariadb.query(`SELECT id FROM ${database}.baton_mail`)).toEqual([])
 })
 
 test('a bell that hangs on another connection by now is found again, and the commit that missed it counts once', async () => {
@@ -142,7 +146,7 @@ test('a bell that hangs on another connection by now is found again, and the com
   b.subscribe((event) => event.type === 'granted' && heard.push(event.asker.owner))
   await b.hearAll()
   const bells = async () => {
-    const statement = `SELECT ID AS id FROM information_schema.PROCESSLIST WHERE DB = ? AND INFO LIKE 'DO /* baton bell%'`
+    const statement = `SELECT ID AS id FROM information_schema.PROCESSLIST WHERE DB = ? AND INFO LIKE 'SELECT /* baton bell%'`
     return (await mariadb.query<{ id: number }>(statement, [database])).map(({ id }) => id)
   }
   const release = { type: 'release', operation: 'lock', hold: '1', outcome: 'success' } as const
@@ -209,7 +213,7 @@ test('tables of another engine and of a newer version are refused with a sentenc
 test('a wrong password, a missing database and a bad URL are said to be so, without the password', async () => {
   const wrong = url.replace(/:[^:@]+@/, ':s3cret@')
   for (const [bad, sentence] of [
-    [wrong, /refuses this user/],
+    [wrong, /lets nobody in as this user/],
     [url.replace(/\/m_\d+$/, '/nowhere'), /refuses this user|create the database/],
     ['mysql://host', /named like mysql:\/\//],
     [`${url}?conections=3`, /'conections' means nothing/],

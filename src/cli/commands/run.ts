@@ -34,7 +34,7 @@ export const addRun: AddCommand = (program, context, done) => {
     .option('--permanent-exit <code>', 'an exit code after which no other try would do better; repeatable', exits)
     .option('--skip-exit <code>', 'the exit code when skipped (default: 0)', exit)
     .addOption(
-      new Option('--unavailable <how>', 'without a server')
+      new Option('--unavailable <how>', 'without an answer of a server')
         .choices(['wait', 'fail', 'run'])
         .default('fail' satisfies WhenUnavailable),
     )

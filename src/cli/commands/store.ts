@@ -8,15 +8,17 @@ interface StoreFlags {
 }
 
 export const addStore: AddCommand = (program, context, done) => {
-  const store = program.command('store').description('Look after a store that no server has open.')
+  const store = program
+    .command('store')
+    .description('Look after a store: a file store that no server has open, or a database.')
 
-  const addTool = (name: keyof StoreCare, description: string) =>
+  const addTool = (name: keyof StoreCare, description: string, example: string) =>
     store
       .command(name)
       .argument('[store]', 'its URL, or the directory of a file store')
       .description(description)
       .option('--store <url>', `which one (BATON_STORE; default: ${DEFAULT_STORE})`)
-      .addHelpText('after', `\nExample:\n  $ baton store ${name} ./baton-data`)
+      .addHelpText('after', `\nExample:\n  $ baton store ${name} ${example}`)
       .action(async (named: string | undefined, flags: StoreFlags) => {
         if (named !== undefined && flags.store !== undefined) {
           throw new UsageError('a store is named twice, by itself and by --store; name it once')
@@ -28,12 +30,17 @@ export const addStore: AddCommand = (program, context, done) => {
         done(EXIT.ok)
       })
 
-  addTool('check', 'say whether a store is in order')
-  addTool('repair', 'go on without what is damaged: keeps what is good, puts the rest aside, says what is lost')
-  addTool('migrate', 'bring a store to the format of this version').option(
-    '--print',
-    'only print the statements, for whoever may change the database',
+  addTool('check', 'say whether a store is in order', './baton-data')
+  addTool(
+    'repair',
+    'go on without what is damaged: keeps what is good, puts the rest aside, says what is lost',
+    './baton-data',
   )
+  addTool(
+    'migrate',
+    'bring a store to the format of this version',
+    'mysql://baton:secret@db:3306/baton --print',
+  ).option('--print', 'only print the statements, for whoever may change the database')
 }
 
 /** What has no scheme is the directory of a file store. */

@@ -1,23 +1,27 @@
 import type { Connection } from 'mysql2'
-import { type Connections, cut, within } from './connections.ts'
+import { type Connections, cut, hangUp, within } from './connections.ts'
 import { isInterruption, isNoBell } from './failures.ts'
-import type { Mailbox, MailRow } from './mailbox.ts'
-import { Packet, type Run, send } from './packet.ts'
+import type { Mailbox } from './mailbox.ts'
+import { ask, Packet, type Run, send } from './packet.ts'
 
 /** How long one statement listens; then the next one does. */
 const LISTEN_S = 30
 const RETRY_MS = 500
+const COLLECT_MS = 6_000
+const CLEAR_AFTER_MS = 5
 
 /**
  * How a process hears at once that it has mail. One connection waits in a statement that sleeps unless there is mail; who
- * has brought some ends that statement with `KILL QUERY`, which every user may do to its own, and the next statement of
- * the same packet reads the mail. The first one looks for mail before it sleeps, and it locks what it reads, so that it
- * neither misses what is committed meanwhile nor keeps an old view of the database alive.
+ * has brought some ends that statement with `KILL QUERY`, which every user may do to its own. The statement looks for mail
+ * before it sleeps, and it locks what it reads, so that it neither misses what is committed meanwhile nor keeps an old
+ * view of the database alive. It sleeps only where there is none, so nothing stays locked. It is a packet by itself: one
+ * of several statements that is ended between two of them is never answered.
  */
 export class Bell {
   readonly #connections: Connections
   readonly #mailbox: Mailbox
   #connection: Connection | undefined
+  #listening = Promise.resolve()
   #closed = false
   #end: () => void = () => {}
   readonly #ended = new Promise<void>((resolve) => {
@@ -30,13 +34,13 @@ export class Bell {
   }
 
   start(): void {
-    void this.#listen()
+    this.#listening = this.#listen()
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
     this.#closed = true
-    if (this.#connection) cut(this.#connection)
     this.#end()
+    await this.#listening
   }
 
   async #listen(): Promise<void> {
@@ -45,34 +49,46 @@ export class Bell {
         const isNew = this.#connection === undefined
         this.#connection ??= await this.#connections.open()
         // After a time without a connection it matters at once whether anything was missed.
-        const mail = await this.#hear(this.#connection, isNew ? 0 : LISTEN_S)
-        if (mail && !this.#closed) await this.#mailbox.collect(mail)
-        // Whoever was told something goes first.
-        await new Promise((resolve) => setImmediate(resolve))
-      } catch {
+        const hasMail = await this.#hear(this.#connection, isNew ? 0 : LISTEN_S)
+        if (!this.#closed) await this.#collect(this.#connection, hasMail)
+      } catch (error) {
+        // Somebody else rang meanwhile: what has come is still there.
+        if (isInterruption(error)) continue
         if (this.#connection) cut(this.#connection)
         this.#connection = undefined
         if (!this.#closed) await this.#pause()
       }
     }
-    // It may have been opened while this was stopped.
-    if (this.#connection) cut(this.#connection)
+    if (this.#connection) await this.#leave(this.#connection)
   }
 
-  /** What has come; nothing where it was stopped. */
-  async #hear(connection: Connection, seconds: number): Promise<readonly MailRow[] | undefined> {
-    const { where, values } = this.#mailbox.unread
-    const sleep = `${bellOf(this.#mailbox.process)} IF(
-      EXISTS(SELECT 1 FROM baton_mail WHERE ${where} LOCK IN SHARE MODE), 1, SLEEP(${seconds}))`
-    const heard = send(connection, this.#mailbox.addUnread(new Packet().add(sleep, ...values)))
+  /** Not without a word: a statement that sleeps does not notice that nobody listens to it any more. */
+  async #leave(connection: Connection): Promise<void> {
+    await this.#connections.query(new Packet().add(ringing(connection.threadId))).catch(() => {})
+    await hangUp(connection)
+  }
+
+  /** Whether there is mail; not so where it has listened for long enough, or was stopped. */
+  async #hear(connection: Connection, seconds: number): Promise<boolean> {
+    const { process } = this.#mailbox
     try {
-      const results = await within((seconds + 10) * 1_000, Promise.race([this.#ended, heard]))
-      return results?.[1]
+      const heard = ask(connection, `${bellOf(process)} IF(${HAS_MAIL}, 1, SLEEP(${seconds})) AS rang`, process)
+      const rows = await within((seconds + 10) * 1_000, Promise.race([this.#ended, heard]))
+      return rows?.[0].rang === 1
     } catch (error) {
-      // The ring has ended the packet instead of its first statement alone: what has come is read where nobody rings.
-      if (isInterruption(error)) return this.#mailbox.read()
-      throw error
+      if (!isInterruption(error)) throw error
+      return true
     }
+  }
+
+  /** Here, where the server is awake already. */
+  async #collect(connection: Connection, hasMail: boolean): Promise<void> {
+    const run = (packet: Packet) => within(COLLECT_MS, send(connection, packet))
+    if (hasMail) this.#mailbox.take(await this.#mailbox.read(run))
+    // Whoever was told something has better things to do now.
+    if (hasMail) await new Promise((resolve) => setTimeout(resolve, CLEAR_AFTER_MS))
+    await this.#mailbox.clear(run)
+    await this.#mailbox.hasLooked()
   }
 
   async #pause(): Promise<void> {
@@ -80,9 +96,12 @@ export class Bell {
   }
 }
 
+/** By the one index that leads to no other process's mail: what is looked at stays locked while it sleeps. */
+const HAS_MAIL = 'EXISTS(SELECT 1 FROM baton_mail FORCE INDEX (PRIMARY) WHERE process = ? LOCK IN SHARE MODE)'
+
 /** How a listening statement begins: what others know it by. */
 function bellOf(process: string): string {
-  return `DO /* baton bell of ${process} */`
+  return `SELECT /* baton bell of ${process} */`
 }
 
 /**

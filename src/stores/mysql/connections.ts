@@ -9,6 +9,7 @@ const DEADLINE_MS = 8_000
 const PACKET_MS = 6_000
 const CONNECT_MS = 3_000
 const ROLLBACK_MS = 1_000
+const HANG_UP_MS = 1_000
 const LOCK_WAIT_S = 4
 const IDLE_S = 20
 const STILL_S = 2
@@ -92,7 +93,7 @@ export class Connections {
     try {
       return await work(connection)
     } finally {
-      cut(connection)
+      await hangUp(connection)
     }
   }
 
@@ -162,6 +163,12 @@ function optionsOf({ connection }: MysqlTarget) {
     charset: 'utf8mb4_bin',
     enableKeepAlive: true,
   } as const
+}
+
+/** With a word to the server, which otherwise notes that somebody was lost; at once where it does not hear. */
+export async function hangUp(connection: Connection): Promise<void> {
+  const ended = new Promise<void>((resolve) => connection.end(() => resolve()))
+  await within(HANG_UP_MS, ended).catch(() => cut(connection))
 }
 
 /** At once: a polite end would wait for a server that is busy, or gone. */

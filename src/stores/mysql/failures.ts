@@ -4,6 +4,10 @@ interface SqlError extends Error {
   readonly errno?: number
   readonly code?: string
   readonly fatal?: boolean
+  /** Of a connection that could not be made. */
+  readonly address?: string
+  readonly hostname?: string
+  readonly port?: number
 }
 
 const DUPLICATE = 1062
@@ -14,6 +18,7 @@ const INTERRUPTED = 1317
 const NO_SUCH_TABLE = 1146
 const NO_THREAD = 1094
 const NOT_OWNER = 1095
+const WRONG_USER = new Set([1045, 1698])
 const DENIED = new Set([1044, 1045, 1142, 1227, 1698])
 const READ_ONLY = new Set([1290, 1792, 1836])
 /** The server goes, or has cut this connection: another one may do. */
@@ -64,11 +69,22 @@ export function unknownOutcome(error: unknown): UnknownOutcome {
 
 function sentenceOf(error: SqlError): string {
   const errno = error.errno ?? 0
-  if (DENIED.has(errno)) return `the database refuses this user: ${error.message}; grant it all on its one schema`
+  if (WRONG_USER.has(errno))
+    return `the database lets nobody in as this user: ${error.message}; look at user and password`
+  if (DENIED.has(errno)) {
+    return `the database refuses this user: ${error.message}; is that the name of the schema, and does the user have all rights on it?`
+  }
   if (READ_ONLY.has(errno)) return 'the database is read-only: connect to the server that takes writes'
   if (errno === 1049) return `${error.message}: create the database, or name another one in the URL`
   if (errno === NO_SUCH_TABLE) return `${error.message}: run \`baton store migrate URL\``
-  if (isLost(error)) return `the database cannot be reached (${error.code ?? error.message})`
+  if (error.code === 'HANDSHAKE_NO_SSL_SUPPORT')
+    return 'the database has no TLS: leave out `ssl` in the URL, or set it up there'
+  if (error.message === 'Pool is closed.') return 'the store was closed meanwhile'
+  if (isLost(error)) {
+    const where = error.address ?? error.hostname
+    const at = where === undefined ? '' : ` at ${where}${error.port === undefined ? '' : `:${error.port}`}`
+    return `the database cannot be reached${at} (${error.code ?? error.message}): see that it runs, and that the URL is right`
+  }
   return `the database failed: ${error.message}`
 }
 

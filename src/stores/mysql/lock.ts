@@ -2,6 +2,7 @@ import type { Acquire, Command } from '../../core/index.ts'
 import { hashOf, nameOf } from '../shards.ts'
 import type { Address } from '../store.ts'
 import { addMemories, FIRST_WAITERS, namesOf, takeFirst, takeMemories } from './load.ts'
+import { READ_MAIL } from './mailbox.ts'
 import { Packet, type Run } from './packet.ts'
 import { Loaded, lastStepOf, type ResourceRow } from './resource-row.ts'
 import { askSurroundings, type Neighbours, type Surroundings, surroundingsOf } from './surroundings.ts'
@@ -52,7 +53,7 @@ export async function lock(
       resource,
     )
     askSurroundings(packet, neighbours, [shard])
-    neighbours.mailbox.addUnread(packet)
+    packet.add(READ_MAIL, neighbours.mailbox.process)
     if (names.length > 0) addMemories(packet, [{ namespace, resource, names }])
     if (sessions.length > 0) packet.add(aliveOf(neighbours.clock.sql), sessions)
     for (const operation of operations) packet.add(FIRST_WAITERS, namespace, resource, operation, HEADS)

@@ -4,7 +4,7 @@ import type { Address, StoreEvent } from '../store.ts'
 import type { DatabaseClock } from './clock.ts'
 import type { Connections } from './connections.ts'
 import { enterHearer, strikeOffHearer } from './hearers.ts'
-import { Packet, type Run } from './packet.ts'
+import { Packet, type Results, type Run } from './packet.ts'
 import type { Loaded } from './resource-row.ts'
 
 /** What one transaction has done to one resource, as it is told to other processes. */
@@ -14,20 +14,21 @@ export interface Letter extends Address {
   readonly events: readonly Event[]
 }
 
-export interface MailRow {
+type Send = (packet: Packet) => Promise<Results>
+
+interface MailRow {
   readonly id: number
   readonly body: string
 }
 
+/** Reads what has come. */
+export const READ_MAIL = 'SELECT id, body FROM baton_mail WHERE process = ? ORDER BY id LIMIT 1000'
 /** Mail is kept for as long; who has not read it for nearly as long may have missed some. */
 export const MAIL_MS = 60_000
 const GAP_MS = 45_000
 /** One who hears all says so again as often; it is struck off after three times as long. */
 const ENTER_MS = 25_000
 const REMEMBERED = 20_000
-const DELETED_TOGETHER = 8
-/** No mail has this number. */
-const NOBODYS = 0
 
 /**
  * How events reach the processes that they concern: as rows that are written in the transaction of the step, and
@@ -45,7 +46,7 @@ export class Mailbox {
   /** Read already. Their rows may still be there, or be seen once more by one who read at the same time. */
   readonly #read = new Set<number>()
   readonly #toDelete = new Set<number>()
-  #collectedAtMs = performance.now()
+  #lookedAtMs = performance.now()
   #hearsAll: Promise<unknown> | undefined
   #enteredAtMs = 0
 
@@ -69,36 +70,31 @@ export class Mailbox {
     return this.#hearsAll.then(() => {})
   }
 
-  /** Tells what has come; where nothing has, it is only noted that somebody looked. */
-  async collect(rows: readonly MailRow[]): Promise<void> {
-    const startedMs = performance.now()
-    this.take(rows)
-    // Not at once: whoever was told something has better things to do now.
-    if (this.#toDelete.size >= DELETED_TOGETHER || rows.length === 0) await this.#deleteRead()
-    // Others strike off a process that was silent for long: then it has missed something.
-    const isTime = this.#hearsAll !== undefined && startedMs - this.#enteredAtMs > ENTER_MS
+  /** It is noted that somebody looked. Who has not done so for long may have missed something. */
+  async hasLooked(): Promise<void> {
+    const nowMs = performance.now()
+    // Others strike off a process that was silent for long.
+    const isTime = this.#hearsAll !== undefined && nowMs - this.#enteredAtMs > ENTER_MS
     const wasStruckOff = isTime && !(await this.#enter())
-    if (wasStruckOff || startedMs - this.#collectedAtMs > GAP_MS) this.#missed()
-    this.#collectedAtMs = startedMs
+    if (wasStruckOff || nowMs - this.#lookedAtMs > GAP_MS) this.#missed()
+    this.#lookedAtMs = nowMs
   }
 
-  /** The mail that has come and was not read, as a condition and its values. */
-  get unread() {
-    return { where: 'process = ? AND id NOT IN (?)', values: [this.process, [NOBODYS, ...this.#toDelete]] }
+  async read(run: Send): Promise<readonly MailRow[]> {
+    return (await run(new Packet().add(READ_MAIL, this.process)))[0]
   }
 
-  addUnread(packet: Packet): Packet {
-    const { where, values } = this.unread
-    return packet.add(`SELECT id, body FROM baton_mail WHERE ${where} ORDER BY id LIMIT 1000`, ...values)
-  }
-
-  async read(): Promise<readonly MailRow[]> {
-    return (await this.#connections.query(this.addUnread(new Packet())))[0]
+  /** Deletes what was read. */
+  async clear(run: Send): Promise<void> {
+    const ids = [...this.#toDelete]
+    if (ids.length === 0) return
+    await run(new Packet().add('DELETE FROM baton_mail WHERE process = ? AND id IN (?)', this.process, ids))
+    for (const id of ids) this.#toDelete.delete(id)
   }
 
   /** Reads what is there for a step that has its lock. */
   async takeAlong(run: Run): Promise<void> {
-    this.take((await run(this.addUnread(new Packet())))[0])
+    this.take(await this.read(run))
   }
 
   /** Tells what was read, whoever read it. */
@@ -132,14 +128,6 @@ export class Mailbox {
   /** The sessions that these events concern and that are not of this process. */
   elsewhere(events: readonly Event[]): string[] {
     return [...new Set(events.flatMap(sessionsOf))].filter((session) => !this.sessions.has(session))
-  }
-
-  async #deleteRead(): Promise<void> {
-    const ids = [...this.#toDelete]
-    if (ids.length === 0) return
-    const remove = 'DELETE FROM baton_mail WHERE process = ? AND id IN (?)'
-    await this.#connections.query(new Packet().add(remove, this.process, ids))
-    for (const id of ids) this.#toDelete.delete(id)
   }
 
   async close(): Promise<void> {

@@ -26,7 +26,7 @@ import {
 } from '../store.ts'
 import { Bell, Ringer } from './bell.ts'
 import { DatabaseClock } from './clock.ts'
-import { Connections } from './connections.ts'
+import { Connections, within } from './connections.ts'
 import { Dispatch } from './dispatch.ts'
 import { unavailable } from './failures.ts'
 import { Lanes } from './lanes.ts'
@@ -56,6 +56,7 @@ export interface MysqlStoreOptions {
 /** Every process looks at least as often for deadlines that it has not heard of. */
 const LOOK_MS = 10_000
 const CLEAR_MS = 10_000
+const TIDY_MS = 2_000
 /** Processes that wake for the same deadline come one after the other: the first has done it when the next one looks. */
 const JITTER_MS = 100
 
@@ -208,10 +209,15 @@ class MysqlStore implements Store {
 
   async close(): Promise<void> {
     this.#listeners.clear()
-    this.#bell.stop()
-    await this.#clear(0).catch(() => {})
-    await this.#mailbox.close()
+    // What is left behind where the database does not answer is swept away by others.
+    await within(TIDY_MS, this.#tidy()).catch(() => {})
     await this.#connections.close()
+  }
+
+  async #tidy(): Promise<void> {
+    await this.#bell.stop()
+    await this.#clear(0)
+    await this.#mailbox.close()
   }
 
   async #take(job: Job): Promise<readonly TakenStep[]> {

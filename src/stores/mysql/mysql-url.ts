@@ -15,7 +15,10 @@ export function targetOf(text: string): MysqlTarget {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const database = decodeURIComponent(url?.pathname.slice(1) ?? '')
   if (url?.protocol !== 'mysql:' || url.hostname === '' || database === '' || database.includes('/')) {
-    throw new TypeError('a store in MySQL or MariaDB is named like mysql://user:password@host:3306/database')
+    throw new TypeError(
+      'a store in MySQL or MariaDB is named like mysql://user:password@host:3306/database; ' +
+        'write # / ? @ % in a password as %23 %2F %3F %40 %25',
+    )
   }
   const connections = Number(url.searchParams.get('connections') ?? DEFAULT_CONNECTIONS)
   if (!Number.isInteger(connections) || connections < 1 || connections > 1_000) {
