@@ -86,6 +86,8 @@ test('a holder that is killed is followed within its ttl and a second', async ()
   const ttlMs = 3_000
   const holder = await LibraryProcess.start(url, 'holder', ttlMs)
   const waiter = await LibraryProcess.start(url, 'waiter', 30_000)
+  // It has looked for deadlines once by then, and the holder's is not among them yet.
+  await sleep(500)
   await holder.acquire('r').ended
   const ask = waiter.acquire('r')
   await ask.queued()

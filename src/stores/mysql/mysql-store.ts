@@ -225,6 +225,8 @@ class MysqlStore implements Store {
     // Only what ends leaves something behind.
     this.#hasLitter ||= letter.events.some(({ type }) => type === 'ended' || type === 'told')
     this.#waiting = Math.max(0, this.#waiting + waiting)
+    // Whoever is in the way may have a deadline that was not known here when this process looked last.
+    if (this.#clock.isReal && letter.events.some(({ type }) => type === 'queued')) this.#lowerNext(letter.atMs)
     // Others are waiting for it.
     this.#ringer.ring(ring)
     this.#tell(letter)
@@ -256,9 +258,15 @@ class MysqlStore implements Store {
   }
 
   async #look(limit: number) {
-    const due = await readDue(this.#connections, this.#clock, limit)
+    const knownMs = this.#nextMs
+    // What is heard of while this looks is not in what it finds.
+    this.#nextMs = undefined
+    const due = await readDue(this.#connections, this.#clock, limit).catch((error) => {
+      this.#lowerNext(knownMs)
+      throw error
+    })
     this.#lookedAtMs = this.#clock.nowMs()
-    this.#nextMs = due.nextMs
+    this.#lowerNext(due.nextMs)
     this.#waiting = due.waiting
     return due
   }
