@@ -55,6 +55,8 @@ export interface MysqlStoreOptions {
 
 /** Every process looks at least as often for deadlines that it has not heard of. */
 const LOOK_MS = 10_000
+/** And not more often because somebody stands in line. */
+const LOOK_AGAIN_MS = 500
 const CLEAR_MS = 10_000
 const TIDY_MS = 2_000
 /** Processes that wake for the same deadline come one after the other: the first has done it when the next one looks. */
@@ -226,7 +228,8 @@ class MysqlStore implements Store {
     this.#hasLitter ||= letter.events.some(({ type }) => type === 'ended' || type === 'told')
     this.#waiting = Math.max(0, this.#waiting + waiting)
     // Whoever is in the way may have a deadline that was not known here when this process looked last.
-    if (this.#clock.isReal && letter.events.some(({ type }) => type === 'queued')) this.#lowerNext(letter.atMs)
+    if (this.#clock.isReal && letter.events.some(({ type }) => type === 'queued'))
+      this.#lowerNext(this.#lookedAtMs + LOOK_AGAIN_MS)
     // Others are waiting for it.
     this.#ringer.ring(ring)
     this.#tell(letter)
