@@ -36,7 +36,8 @@ const rounds =
     ? [process.argv.slice(2)]
     : [
         ['src', 'test/scenarios', 'test/sdk', 'test/stores', 'test/rules'],
-        ['--no-file-parallelism', 'test/e2e', 'test/simulator', 'test/bugs'],
+        ['test/simulator', 'test/bugs'],
+        ['--no-file-parallelism', 'test/e2e'],
       ]
 const total = { passed: 0, failed: 0, skipped: 0 }
 let broken = false

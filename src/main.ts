@@ -27,11 +27,12 @@ async function serve({
   const store = await openRecordedStore(url, { clock, policy, isPolicyChosen })
   // A client may come to any server with any of its requests, and listens at one.
   await store.hearAll()
-  const service = new Service({ store, instance: randomBytes(4).toString('hex') })
+  const log = jsonLines((line) => process.stderr.write(`${line}\n`))
+  const service = new Service({ store, instance: randomBytes(4).toString('hex'), notice: log })
   const app = buildApp({
     service,
     version,
-    log: jsonLines((line) => process.stderr.write(`${line}\n`)),
+    log,
     ...(tokens.length > 0 && { tokens }),
     ...(tls && { https: { ...tls, ...(tls.ca !== undefined && { requestCert: true, rejectUnauthorized: true }) } }),
   })

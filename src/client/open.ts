@@ -1,6 +1,13 @@
-import { errorBody, type ReplyOf, type RequestOf, type RequestType, requestSchemas } from '../protocol/index.ts'
+import {
+  errorBody,
+  type ReplyOf,
+  type RequestOf,
+  type RequestType,
+  requestSchemas,
+  type WireEvent,
+} from '../protocol/index.ts'
 import { Service, systemClock } from '../service/index.ts'
-import { type Clock, type Store, StoreUnavailable, UnknownOutcome } from '../stores/store.ts'
+import { type Clock, type Store, StoreUnavailable, StoreUnreachable, UnknownOutcome } from '../stores/store.ts'
 import type { Baton, ConnectOptions } from './api.ts'
 import { Client } from './client.ts'
 import { systemClientClock } from './clock.ts'
@@ -8,15 +15,21 @@ import { UnavailableError } from './errors.ts'
 import { systemRandom } from './random.ts'
 import type { InputOf, StreamHandlers, StreamScope, Transport } from './transport.ts'
 
-/** A client in process on a store: the same interface without a server. */
+/**
+ * A client in process on a store: the same interface without a server. A store that is away is opened when it is back,
+ * unless `whenUnavailable` is `fail`; one that cannot be used is refused at once.
+ */
 export async function open(storeUrl: string, options: ConnectOptions = {}): Promise<Baton> {
   const clock = systemClock()
-  const store = await openStore(storeUrl, clock).catch((error) => {
+  const transport = new InProcessTransport(
+    async () => new Service({ store: await openStore(storeUrl, clock) }),
+    () => clock.stop(),
+  )
+  await transport.service().catch((error) => {
+    if (error instanceof StoreUnreachable && options.whenUnavailable !== 'fail') return
     clock.stop()
-    throw error instanceof StoreUnavailable ? new UnavailableError(error.message, { cause: error }) : error
+    throw asUnavailable(error)
   })
-  const service = new Service({ store })
-  const transport = inProcessTransport(service, () => clock.stop())
   const notice = options.onNotice ?? (() => {})
   return new Client(transport, { clock: systemClientClock(), notice, random: systemRandom }, options)
 }
@@ -42,42 +55,66 @@ async function openStore(url: string, clock: Clock): Promise<Store> {
 }
 
 /** Calls a service directly, as a server would: requests are checked, and what comes back is nobody else's. */
-export function inProcessTransport(service: Service, onClose: () => void = () => {}): Transport {
-  return {
-    isDirect: true,
-    async call<Type extends RequestType>(request: InputOf<Type>): Promise<ReplyOf<Type>> {
-      const checked = requestSchemas[request.type as RequestType].safeParse(request)
-      if (!checked.success) return errorBody('bad-request', checked.error.issues.map(issueText).join('; '))
-      try {
-        return structuredClone(await service.call<Type>(checked.data as RequestOf<Type> & { type: Type }))
-      } catch (error) {
-        if (error instanceof StoreUnavailable || error instanceof UnknownOutcome) {
-          throw new UnavailableError(error.message, { cause: error })
-        }
-        throw error
-      }
-    },
-    listen: (scope, handlers, options = {}) => listen(service, scope, handlers, options.lastId),
-    async close() {
-      await service.close()
-      onClose()
-    },
+export class InProcessTransport implements Transport {
+  readonly isDirect = true
+  readonly #open: () => Promise<Service>
+  readonly #onClose: () => void
+  #service: Promise<Service> | undefined
+  #closed = false
+
+  constructor(open: () => Promise<Service>, onClose: () => void = () => {}) {
+    this.#open = open
+    this.#onClose = onClose
+  }
+
+  /** Opened once; where that failed, again when it is next asked for. */
+  service(): Promise<Service> {
+    if (this.#closed) return Promise.reject(new UnavailableError('the store was closed'))
+    this.#service ??= this.#open().catch((error) => {
+      this.#service = undefined
+      throw error
+    })
+    return this.#service
+  }
+
+  async call<Type extends RequestType>(request: InputOf<Type>): Promise<ReplyOf<Type>> {
+    const checked = requestSchemas[request.type as RequestType].safeParse(request)
+    if (!checked.success) return errorBody('bad-request', checked.error.issues.map(issueText).join('; '))
+    try {
+      const service = await this.service()
+      return structuredClone(await service.call<Type>(checked.data as RequestOf<Type> & { type: Type }))
+    } catch (error) {
+      throw asUnavailable(error)
+    }
+  }
+
+  listen(scope: StreamScope, { onEvent, onEnd }: StreamHandlers, { lastId }: { readonly lastId?: string } = {}) {
+    let closed = false
+    const hear = (event: WireEvent, id?: string) => closed || onEvent(structuredClone(event), id)
+    const listening = this.service().then((service) => service.listen(scope, hear, lastId))
+    listening.catch((error) => closed || onEnd(error instanceof Error ? error.message : String(error)))
+    return {
+      close() {
+        closed = true
+        void listening.then(
+          (stop) => stop(),
+          () => {},
+        )
+      },
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const service = await this.#service?.catch(() => undefined)
+    await service?.close()
+    this.#onClose()
   }
 }
 
-function listen(service: Service, scope: StreamScope, { onEvent, onEnd }: StreamHandlers, lastId?: string) {
-  let closed = false
-  const stop = service.listen(scope, (event, id) => closed || onEvent(structuredClone(event), id), lastId)
-  stop.catch((error) => closed || onEnd(error instanceof Error ? error.message : String(error)))
-  return {
-    close() {
-      closed = true
-      void stop.then(
-        (end) => end(),
-        () => {},
-      )
-    },
-  }
+function asUnavailable(error: unknown): unknown {
+  const isAway = error instanceof StoreUnavailable || error instanceof UnknownOutcome
+  return isAway ? new UnavailableError(error.message, { cause: error }) : error
 }
 
 function issueText({ path, message }: { path: PropertyKey[]; message: string }): string {

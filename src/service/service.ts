@@ -20,6 +20,7 @@ import type { Address, Counts, Place, SessionReply, Store, StoreEvent } from '..
 import { FanOut, type Scope, type Sink } from './fan-out.ts'
 import { History } from './history.ts'
 import { PlaceKeeper } from './place-keeper.ts'
+import { type Notice, Presence } from './presence.ts'
 import { Sweeper } from './sweeper.ts'
 import { systemTimers, type Timers } from './timers.ts'
 
@@ -32,6 +33,8 @@ export interface ServiceOptions {
   readonly historyLimit?: number
   /** Tells the event ids of this service from those of others on the same store. */
   readonly instance?: string
+  /** Told when the store goes, and when it is back. Default: says nothing. */
+  readonly notice?: Notice
 }
 
 /** How long a place in line of a request without a session lives after its last sign of life. */
@@ -44,15 +47,18 @@ export class Service {
   readonly #history: History
   readonly #sweeper: Sweeper
   readonly #places: PlaceKeeper
+  readonly #presence: Presence
   readonly #waiterLimit: number
   readonly #unsubscribe: () => void
 
   constructor(options: ServiceOptions) {
-    const { store, timers = systemTimers, waiterLimit = 1_000_000, historyLimit = 4_096, instance = '' } = options
+    const { store, timers = systemTimers, waiterLimit = 1_000_000, historyLimit = 4_096 } = options
+    const { instance = '', notice = () => {} } = options
     this.#store = store
     this.#waiterLimit = waiterLimit
     this.#history = new History(historyLimit, `${Math.floor(store.nowMs()).toString(36)}${instance}`)
-    this.#sweeper = new Sweeper(store, timers)
+    this.#presence = new Presence(notice)
+    this.#sweeper = new Sweeper(store, { timers, presence: this.#presence })
     this.#places = new PlaceKeeper(store, timers)
     const hear = (event: StoreEvent) => {
       this.#fanOut.send(event, this.#history.add(event))
@@ -64,7 +70,7 @@ export class Service {
 
   /** Answers one request that has been checked. Throws only what the store throws. */
   async call<Type extends RequestType>(request: RequestOf<Type> & { type: Type }): Promise<ReplyOf<Type>> {
-    const reply = await this.#answer(request as Request)
+    const reply = await this.#presence.of(this.#answer(request as Request))
     this.#sweeper.arm()
     return reply as ReplyOf<Type>
   }
@@ -74,7 +80,8 @@ export class Service {
    * own. Answered like `call`.
    */
   async command<C extends Acquire | Release>(command: C & Address): Promise<Exclude<ReplyTo<C>, Refused> | ErrorBody> {
-    const reply = command.type === 'acquire' ? await this.#acquire(command) : await this.#step(command)
+    const asked: Promise<unknown> = command.type === 'acquire' ? this.#acquire(command) : this.#step(command)
+    const reply = await this.#presence.of(asked)
     this.#sweeper.arm()
     return reply as Exclude<ReplyTo<C>, Refused> | ErrorBody
   }

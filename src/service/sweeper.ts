@@ -1,4 +1,5 @@
 import type { Store } from '../stores/store.ts'
+import type { Presence } from './presence.ts'
 import type { Timers } from './timers.ts'
 
 const SWEEP_LIMIT = 1_000
@@ -8,13 +9,15 @@ const RETRY_MS = 500
 export class Sweeper {
   readonly #store: Store
   readonly #timers: Timers
+  readonly #presence: Presence
   #armedForMs: number | undefined
   #cancel: () => void = () => {}
   #stopped = false
 
-  constructor(store: Store, timers: Timers) {
+  constructor(store: Store, { timers, presence }: { readonly timers: Timers; readonly presence: Presence }) {
     this.#store = store
     this.#timers = timers
+    this.#presence = presence
     this.arm()
   }
 
@@ -39,7 +42,7 @@ export class Sweeper {
   async #sweep(): Promise<void> {
     this.#armedForMs = undefined
     try {
-      await this.#store.sweep(SWEEP_LIMIT)
+      await this.#presence.of(this.#store.sweep(SWEEP_LIMIT))
       this.arm()
     } catch {
       // A store that is away keeps its deadlines; they are applied when it is back, and by every step before that.

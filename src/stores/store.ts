@@ -142,6 +142,9 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }
 
+/** Nobody is there at the moment: it may come back by itself. */
+export class StoreUnreachable extends StoreUnavailable {}
+
 /** The store did not say whether the change was made. Asking again with the same hold id finds out. */
 export class UnknownOutcome extends Error {
   override readonly name = 'UnknownOutcome'

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Mariadb, startMariadb } from '../../src/testing/harness/mariadb.ts'
-import { baton, killRest, openFolder, startServer, until } from './cli-process.ts'
+import { baton, killRest, openFolder, start, startServer, until } from './cli-process.ts'
 import { killLibraries, LibraryProcess } from './library.ts'
 
 /*
@@ -163,16 +163,23 @@ test('while the database is away a server says so within ten seconds, and all go
   const server = await startServer(['--store', url])
   const library = await LibraryProcess.start(url, 'library')
   const add = () => fetch(`${server.url}/v1/references/add`, reference())
+  const isRefused = async (withinMs: number) => {
+    const startMs = Date.now()
+    const answer = await add()
+    expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([503, 'store-unavailable'])
+    expect(Date.now() - startMs).toBeLessThan(withinMs)
+  }
   expect((await add()).status).toBe(200)
   for (const away of ['killed', 'paused'] as const) {
     if (away === 'killed') await mariadb.kill()
     else mariadb.signal('SIGSTOP')
-    const startMs = Date.now()
-    const answer = await add()
-    expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([503, 'store-unavailable'])
-    expect(Date.now() - startMs).toBeLessThan(10_000)
+    await isRefused(10_000)
     const refused = await library.acquire(away, { waitMs: 20_000 }).ended
     expect(refused).toMatchObject({ error: 'UnavailableError' })
+    // By now it is known, and nobody has to wait to be told; a client hears the reason within its own patience.
+    await isRefused(4_000)
+    const told = await server.baton('status', 'r')
+    expect([told.code, told.stderr]).toEqual([69, expect.stringContaining('store cannot be reached')])
     if (away === 'killed') await mariadb.restart()
     else mariadb.signal('SIGCONT')
     await until('it answers again', async () => (await add()).status === 200)
@@ -181,8 +188,40 @@ test('while the database is away a server says so within ten seconds, and all go
     await again.release()
   }
   await library.close()
-  await server.stop()
+  const { stderr } = await server.stop()
+  const logged = stderr.trim().split('\n')
+  expect(logged.map((line) => JSON.parse(line).message)).toEqual([
+    'the store does not answer',
+    'the store answers again',
+    'the store does not answer',
+    'the store answers again',
+  ])
 }, 180_000)
+
+test('a run on a database that is away fails, runs all the same or waits for it, as it was told', async () => {
+  const run = (...flags: string[]) => [
+    'run',
+    'lock',
+    'r',
+    '--store',
+    url,
+    ...flags,
+    '--',
+    'sh',
+    '-c',
+    'echo $BATON_FENCE',
+  ]
+  await mariadb.kill()
+  const fails = await baton(run())
+  expect([fails.code, fails.stderr]).toEqual([69, expect.stringContaining('cannot be reached at 127.0.0.1')])
+  expect(await baton(run('--unavailable', 'run'))).toMatchObject({ code: 0, stdout: '0\n' })
+  const waits = start(run('--unavailable', 'wait'))
+  await until('it says so', () => waits.stderr().includes('cannot be reached'))
+  await mariadb.restart()
+  expect(await waits.ended).toMatchObject({ code: 0, stdout: '1\n' })
+  const wrong = run('--unavailable', 'wait', '--store', url.replace(/\/\/[^@]*@/, '//nobody:wrong@'))
+  expect(await baton(wrong)).toMatchObject({ code: 69, stderr: expect.stringContaining('look at user and password') })
+}, 120_000)
 
 function reference(): RequestInit {
   const body = JSON.stringify({ resource: 'r', node: 'n' })

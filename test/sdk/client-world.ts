@@ -3,7 +3,7 @@ import type { Baton, ConnectOptions } from '../../src/client/api.ts'
 import { Client } from '../../src/client/client.ts'
 import type { ClientClock } from '../../src/client/clock.ts'
 import { UnavailableError } from '../../src/client/errors.ts'
-import { inProcessTransport } from '../../src/client/open.ts'
+import { InProcessTransport } from '../../src/client/open.ts'
 import type { ClientRandom } from '../../src/client/random.ts'
 import type { CallOptions, InputOf, StreamHandlers, StreamScope, Transport } from '../../src/client/transport.ts'
 import type { Policy } from '../../src/core/index.ts'
@@ -95,7 +95,7 @@ export class Wire implements Transport {
   readonly #open = new Set<{ end(reason: string): void }>()
 
   constructor(service: Service, clock: SimulatedClock) {
-    this.#inner = inProcessTransport(service)
+    this.#inner = new InProcessTransport(async () => service)
     this.#clock = clock
   }
 

@@ -6,6 +6,9 @@ import { settleGeneration } from './server.ts'
 
 /** Everything is given up before a caller has waited for so long. */
 const DEADLINE_MS = 8_000
+/** Once a database has been away for so long, it is not waited for: whoever asks is told soon. */
+const AWAY_MS = 8_000
+const AWAY_DEADLINE_MS = 1_500
 const PACKET_MS = 6_000
 const CONNECT_MS = 3_000
 const ROLLBACK_MS = 1_000
@@ -30,6 +33,7 @@ export class Connections {
   /** Connections that are known to lead to `#server`, with the bells that each has asked for. */
   readonly #bells = new WeakMap<PoolConnection, Map<string, number>>()
   #server: string | undefined
+  #awaySinceMs: number | undefined
   #closed = false
 
   /** The most of them that are in use at once. */
@@ -58,13 +62,17 @@ export class Connections {
 
   /**
    * Runs `work` on one connection, again from the start where the engine gave way to another or the connection was
-   * lost, until the deadline (`endMs`). What `work` throws itself ends it.
+   * lost, until the deadline (`byMs`). What `work` throws itself ends it.
    */
-  async transaction<Result>(work: (run: Run) => Promise<Result>, endMs = deadlineMs()): Promise<Result> {
+  async transaction<Result>(work: (run: Run) => Promise<Result>, byMs = deadlineMs()): Promise<Result> {
+    const endMs = this.#isAway() ? Math.min(byMs, performance.now() + AWAY_DEADLINE_MS) : byMs
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#once(work, endMs)
+        const result = await this.#once(work, endMs)
+        this.#awaySinceMs = undefined
+        return result
       } catch (error) {
+        this.#awaySinceMs = isLost(error) ? (this.#awaySinceMs ?? performance.now()) : undefined
         const again = isConflict(error) || isInterruption(error) || isLost(error)
         if (!again || this.#closed) throw error
         const pauseMs = Math.random() * Math.min(500, 5 * 2 ** attempt)
@@ -124,6 +132,10 @@ export class Connections {
       if (isClean) connection.release()
       else cut(connection)
     }
+  }
+
+  #isAway(): boolean {
+    return this.#awaySinceMs !== undefined && performance.now() > this.#awaySinceMs + AWAY_MS
   }
 
   async #take(endMs: number): Promise<PoolConnection> {

@@ -1,4 +1,4 @@
-import { StoreUnavailable, UnknownOutcome } from '../store.ts'
+import { StoreUnavailable, StoreUnreachable, UnknownOutcome } from '../store.ts'
 
 interface SqlError extends Error {
   readonly errno?: number
@@ -60,14 +60,22 @@ export class Timeout extends Error {
 
 export function unavailable(error: unknown): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error
-  return new StoreUnavailable(sentenceOf(error as SqlError), { cause: error })
+  const { code, message, address, hostname, port } = error as SqlError
+  const refusal = refusalOf(error as SqlError)
+  if (refusal !== undefined) return new StoreUnavailable(refusal, { cause: error })
+  if (!isLost(error)) return new StoreUnavailable(`the database failed: ${message}`, { cause: error })
+  const where = address ?? hostname
+  const at = where === undefined ? '' : ` at ${where}${port === undefined ? '' : `:${port}`}`
+  const sentence = `the database cannot be reached${at} (${code ?? message}): see that it runs, and that the URL is right`
+  return new StoreUnreachable(sentence, { cause: error })
 }
 
 export function unknownOutcome(error: unknown): UnknownOutcome {
   return new UnknownOutcome('the database was lost in the middle of a commit', { cause: error })
 }
 
-function sentenceOf(error: SqlError): string {
+/** What stays as it is until somebody mends it. */
+function refusalOf(error: SqlError): string | undefined {
   const errno = error.errno ?? 0
   if (WRONG_USER.has(errno))
     return `the database lets nobody in as this user: ${error.message}; look at user and password`
@@ -80,12 +88,7 @@ function sentenceOf(error: SqlError): string {
   if (error.code === 'HANDSHAKE_NO_SSL_SUPPORT')
     return 'the database has no TLS: leave out `ssl` in the URL, or set it up there'
   if (error.message === 'Pool is closed.') return 'the store was closed meanwhile'
-  if (isLost(error)) {
-    const where = error.address ?? error.hostname
-    const at = where === undefined ? '' : ` at ${where}${error.port === undefined ? '' : `:${error.port}`}`
-    return `the database cannot be reached${at} (${error.code ?? error.message}): see that it runs, and that the URL is right`
-  }
-  return `the database failed: ${error.message}`
+  return undefined
 }
 
 function errnoOf(error: unknown): number {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Baton, ConnectOptions } from '../../client/api.ts'
 import { Client } from '../../client/client.ts'
 import { systemClientClock } from '../../client/clock.ts'
-import { inProcessTransport } from '../../client/open.ts'
+import { InProcessTransport } from '../../client/open.ts'
 import { systemRandom } from '../../client/random.ts'
 import type { Policy } from '../../core/index.ts'
 import { Service } from '../../service/index.ts'
@@ -23,7 +23,7 @@ const AGAIN_MS = 200
 /** What `open()` makes of a store. */
 export function libraryClient(store: Store, options: ConnectOptions): Baton {
   const surroundings = { clock: systemClientClock(), notice: options.onNotice ?? (() => {}), random: systemRandom }
-  return new Client(inProcessTransport(new Service({ store })), surroundings, options)
+  return new Client(new InProcessTransport(async () => new Service({ store })), surroundings, options)
 }
 
 /** Tries until the store is there: it may be away just now. Nothing where that was given up. */
