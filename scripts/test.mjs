@@ -36,8 +36,7 @@ const rounds =
     ? [process.argv.slice(2)]
     : [
         ['src', 'test/scenarios', 'test/sdk', 'test/stores', 'test/rules'],
-        ['test/simulator', 'test/bugs'],
-        ['--no-file-parallelism', 'test/e2e'],
+        ['--no-file-parallelism', 'test/e2e', 'test/simulator', 'test/bugs'],
       ]
 const total = { passed: 0, failed: 0, skipped: 0 }
 let broken = false

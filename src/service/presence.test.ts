@@ -13,4 +13,7 @@ test('it is said once that a store has gone and why, and once that it is back', 
   expect(said).toEqual([['the store does not answer', { reason: 'the disk is full' }]])
   for (const result of [2, 3]) expect(await presence.of(Promise.resolve(result))).toBe(result)
   expect(said.slice(1)).toEqual([['the store answers again']])
+  presence.end()
+  await fails(new StoreUnavailable('closed'))
+  expect(said.length).toBe(2)
 })

@@ -7,6 +7,7 @@ export type Notice = (message: string, fields?: Readonly<Record<string, unknown>
 export class Presence {
   readonly #notice: Notice
   #isAway = false
+  #ended = false
 
   constructor(notice: Notice) {
     this.#notice = notice
@@ -20,11 +21,16 @@ export class Presence {
       this.#isAway = false
       return result
     } catch (error) {
-      if (error instanceof StoreUnavailable && !this.#isAway) {
+      if (error instanceof StoreUnavailable && !this.#isAway && !this.#ended) {
         this.#isAway = true
         this.#notice('the store does not answer', { reason: error.message })
       }
       throw error
     }
+  }
+
+  /** From now on it is no news that the store does not answer. */
+  end(): void {
+    this.#ended = true
   }
 }

@@ -141,6 +141,7 @@ export class Service {
 
   async close(): Promise<void> {
     this.#unsubscribe()
+    this.#presence.end()
     this.#sweeper.stop()
     this.#places.stop()
     await this.#store.close()

@@ -10,19 +10,24 @@ const HUNT_MS = 240_000
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 export interface Catch {
-  /** How many seeds it took; nothing where it got away. */
-  readonly seeds: number | undefined
+  /** The seed that caught it; nothing where it got away. */
+  readonly seed: number | undefined
   readonly invariant: string
 }
 
+export interface SeedRange {
+  readonly from: number
+  readonly seeds: number
+}
+
 /** Builds the bug into a copy of dist/ and lets the simulator look for it. */
-export async function hunt(bug: Bug | undefined, seeds: number): Promise<Catch> {
+export async function hunt(bug: Bug | undefined, range: SeedRange): Promise<Catch> {
   // Inside the project, so that the copy finds the same packages.
   const copy = mkdtempSync(join(root, 'dist.bug-'))
   try {
     cpSync(join(root, 'dist'), copy, { recursive: true })
     if (bug) plant(copy, bug)
-    return await simulate(copy, seeds)
+    return await simulate(copy, range)
   } finally {
     rmSync(copy, { recursive: true, force: true })
   }
@@ -36,8 +41,8 @@ function plant(copy: string, { name, file, find, replace }: Bug): void {
 }
 
 /** One worker of the simulator, a line of JSON a seed, ended at the first violation. */
-async function simulate(copy: string, seeds: number): Promise<Catch> {
-  const flags = ['--worker', '--from', '1', '--seeds', `${seeds}`]
+async function simulate(copy: string, { from, seeds }: SeedRange): Promise<Catch> {
+  const flags = ['--worker', '--from', `${from}`, '--seeds', `${seeds}`]
   const child = spawn(process.execPath, [join(copy, 'testing/simulator/cli.js'), ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: HUNT_MS,
@@ -49,11 +54,14 @@ async function simulate(copy: string, seeds: number): Promise<Catch> {
   try {
     for await (const line of createInterface({ input: child.stdout })) {
       const { seed, violations } = JSON.parse(line)
-      if (violations.length > 0) return { seeds: seed, invariant: `invariant ${violations[0].invariant}` }
+      if (violations.length > 0) return { seed, invariant: `invariant ${violations[0].invariant}` }
     }
     const [code] = await exit
-    if (code === 0) return { seeds: undefined, invariant: '' }
-    return { seeds: 1, invariant: `the run itself failed: ${/\w*Error: .*/.exec(complaint)?.[0] ?? 'it did not end'}` }
+    if (code === 0) return { seed: undefined, invariant: '' }
+    return {
+      seed: from,
+      invariant: `the run itself failed: ${/\w*Error: .*/.exec(complaint)?.[0] ?? 'it did not end'}`,
+    }
   } finally {
     child.kill('SIGKILL')
   }

@@ -7,7 +7,7 @@ import { settleGeneration } from './server.ts'
 /** Everything is given up before a caller has waited for so long. */
 const DEADLINE_MS = 8_000
 /** Once a database has been away for so long, it is not waited for: whoever asks is told soon. */
-const AWAY_MS = 8_000
+const AWAY_MS = 5_000
 const AWAY_DEADLINE_MS = 1_500
 const PACKET_MS = 6_000
 const CONNECT_MS = 3_000
