@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { EXIT, Exit, type RunningServer, runCli, type ServeConfig, type StoreCare, UsageError } from './cli/index.ts'
 import type { Policy } from './core/index.ts'
+import { kindOf, type StoreKind } from './stores/kinds.ts'
 import type { Clock, Store } from './stores/store.ts'
 import type { ServerHistory } from './testing/server-history.ts'
 
@@ -64,16 +65,23 @@ async function openRecordedStore(url: string, options: StoreOptions): Promise<St
   if (!path) return openStore(url, options)
   const { openServerHistory } = await import('./testing/server-history.ts')
   const history = openServerHistory(path, () => options.clock.nowMs())
-  return history.of(await openStore(url, { ...options, onStep: history.onStep }), { answers: isMysql(url) })
+  return history.of(await openStore(url, { ...options, onStep: history.onStep }), {
+    answers: storeKind(url) === 'mysql',
+  })
 }
 
 /** A store that cannot say what it does, step by step, has to refuse `onStep` with a sentence. */
 async function openStore(url: string, options: StoreOptions): Promise<Store> {
-  if (isFile(url)) return openFile(url, options)
-  if (isMysql(url)) return openMysql(url, options)
-  if (!isMemory(url)) throw unknownStore(url)
-  const { openMemoryStore } = await import('./stores/memory/index.ts')
-  return openMemoryStore(options)
+  switch (storeKind(url)) {
+    case 'file':
+      return openFile(url, options)
+    case 'mysql':
+      return openMysql(url, options)
+    case 'memory': {
+      const { openMemoryStore } = await import('./stores/memory/index.ts')
+      return openMemoryStore(options)
+    }
+  }
 }
 
 async function openFile(url: string, options: StoreOptions): Promise<Store> {
@@ -117,25 +125,33 @@ async function inDirectory<Result>(url: string, use: (directory: string) => Prom
   }
 }
 
+/** Each kind of store has its own care. */
+const cares: Readonly<Record<StoreKind, StoreCare>> = {
+  file: {
+    async check(url) {
+      const { checkFileStore } = await import('./stores/file/index.ts')
+      const { isSound, findings } = await inDirectory(url, (directory) => checkFileStore(directory))
+      if (!isSound) throw new Exit(EXIT.failed, findings.join('\n'))
+      return findings.join('\n')
+    },
+    async repair(url) {
+      const { repairFileStore } = await import('./stores/file/index.ts')
+      return (await inDirectory(url, (directory) => repairFileStore(directory))).findings.join('\n')
+    },
+    migrate: async () => 'a file store has had one format so far: there is nothing to do',
+  },
+  mysql: {
+    check: (url) => inDatabase(async (mysql) => (await mysql.checkMysqlStore(url)).join('\n')),
+    repair: async () => 'a database looks after its own files: there is nothing to repair here',
+    migrate: (url, { print }) => inDatabase((mysql) => migrateMysql(mysql, url, print)),
+  },
+  memory: { check: forgets, repair: forgets, migrate: forgets },
+}
+
 const storeCare: StoreCare = {
-  async check(url) {
-    if (isMysql(url)) return inDatabase(async (mysql) => (await mysql.checkMysqlStore(url)).join('\n'))
-    if (!isFile(url)) return careOf(url)
-    const { checkFileStore } = await import('./stores/file/index.ts')
-    const { isSound, findings } = await inDirectory(url, (directory) => checkFileStore(directory))
-    if (!isSound) throw new Exit(EXIT.failed, findings.join('\n'))
-    return findings.join('\n')
-  },
-  async repair(url) {
-    if (isMysql(url)) return 'a database looks after its own files: there is nothing to repair here'
-    if (!isFile(url)) return careOf(url)
-    const { repairFileStore } = await import('./stores/file/index.ts')
-    return (await inDirectory(url, (directory) => repairFileStore(directory))).findings.join('\n')
-  },
-  async migrate(url, { print }) {
-    if (isMysql(url)) return inDatabase((mysql) => migrateMysql(mysql, url, print))
-    return isFile(url) ? 'a file store has had one format so far: there is nothing to do' : careOf(url)
-  },
+  check: async (url) => cares[storeKind(url)].check(url),
+  repair: async (url) => cares[storeKind(url)].repair(url),
+  migrate: async (url, options) => cares[storeKind(url)].migrate(url, options),
 }
 
 async function migrateMysql(
@@ -149,26 +165,16 @@ async function migrateMysql(
   return `${done}; the tables are of version ${version}`
 }
 
-function careOf(url: string): string {
-  if (isMemory(url)) return 'a memory store needs none of it: it lives in its server and is forgotten with it'
-  throw unknownStore(url)
+async function forgets(): Promise<string> {
+  return 'a memory store needs none of it: it lives in its server and is forgotten with it'
 }
 
-function isFile(url: string): boolean {
-  return url.startsWith('file:')
-}
-
-function isMysql(url: string): boolean {
-  return url.startsWith('mysql:')
-}
-
-function isMemory(url: string): boolean {
-  return url === 'memory:'
-}
-
-function unknownStore(url: string): UsageError {
-  // A store's URL may hold a password: only its scheme is ever shown.
-  return new UsageError(`there is no store '${url.split(':')[0]}:…'; use file:DIR, mysql://… or memory:`)
+function storeKind(url: string): StoreKind {
+  try {
+    return kindOf(url)
+  } catch (cause) {
+    throw new UsageError((cause as Error).message, { cause })
+  }
 }
 
 // A reader that has seen enough (`baton events | head`) is no error.

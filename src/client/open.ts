@@ -7,6 +7,7 @@ import {
   type WireEvent,
 } from '../protocol/index.ts'
 import { Service, systemClock } from '../service/index.ts'
+import { kindOf } from '../stores/kinds.ts'
 import { type Clock, type Store, StoreUnavailable, StoreUnreachable, UnknownOutcome } from '../stores/store.ts'
 import type { Baton, ConnectOptions } from './api.ts'
 import { Client } from './client.ts'
@@ -35,8 +36,7 @@ export async function open(storeUrl: string, options: ConnectOptions = {}): Prom
 }
 
 async function openStore(url: string, clock: Clock): Promise<Store> {
-  const scheme = url.split(':', 1)[0]
-  switch (scheme) {
+  switch (kindOf(url)) {
     case 'memory': {
       const { openMemoryStore } = await import('../stores/memory/index.ts')
       return openMemoryStore({ clock })
@@ -49,8 +49,6 @@ async function openStore(url: string, clock: Clock): Promise<Store> {
       const { openMysqlStore } = await import('../stores/mysql/index.ts')
       return openMysqlStore({ url })
     }
-    default:
-      throw new TypeError(`no store is known as '${scheme}:'; known are file:DIR, mysql://… and memory:`)
   }
 }
 

@@ -238,6 +238,20 @@ test('baton store migrate --print shows what it would do, and does nothing', asy
   expect(code).toBe(0)
   expect(stdout).toContain('CREATE TABLE IF NOT EXISTS baton_resources')
   expect((await baton(['store', 'check', empty])).stdout).toContain('there are no tables yet')
+  expect((await baton(['store', 'check', url])).stdout).toContain('tables of version')
   const none = await baton(['store', 'check', url.replace(/:\d+\//, ':1/')])
   expect([none.code, none.stderr]).toEqual([69, expect.stringContaining('cannot be reached')])
+})
+
+test('baton store check names a right that is missing', async () => {
+  const database = new URL(url).pathname.slice(1)
+  await mariadb.query("CREATE USER reader IDENTIFIED BY 'r'")
+  for (const right of ['SELECT', 'INSERT', 'UPDATE']) {
+    await mariadb.query(`GRANT ${right} ON ${database}.* TO reader`)
+    const { code, stderr } = await baton(['store', 'check', url.replace(/\/\/[^@]*@/, '//reader:r@')])
+    const missing = { SELECT: 'INSERT', INSERT: 'UPDATE', UPDATE: 'DELETE' }[right]
+    expect([code, stderr]).toEqual([69, expect.stringContaining(`refuses this user: ${missing} command denied`)])
+  }
+  await mariadb.query(`GRANT DELETE ON ${database}.* TO reader`)
+  expect(await baton(['store', 'check', url.replace(/\/\/[^@]*@/, '//reader:r@')])).toMatchObject({ code: 0 })
 })

@@ -8,13 +8,14 @@ export interface MysqlTarget {
   readonly name: string
 }
 
+const SCHEMES = ['mysql:', 'mariadb:']
 const DEFAULT_CONNECTIONS = 10
 
 /** `mysql://user:password@host:port/database?connections=10&ssl=true` */
 export function targetOf(text: string): MysqlTarget {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const database = decodeURIComponent(url?.pathname.slice(1) ?? '')
-  if (url?.protocol !== 'mysql:' || url.hostname === '' || database === '' || database.includes('/')) {
+  if (!url || !SCHEMES.includes(url.protocol) || url.hostname === '' || database === '' || database.includes('/')) {
     throw new TypeError(
       'a store in MySQL or MariaDB is named like mysql://user:password@host:3306/database; ' +
         'write # / ? @ % in a password as %23 %2F %3F %40 %25',
