@@ -43,8 +43,10 @@ export interface AskOptions {
   /** Gives the ask up: it leaves the queue. */
   readonly signal?: AbortSignal
   readonly whenUnavailable?: WhenUnavailable
-  /** Told of every change of the place in line; 1 is next. */
+  /** Told of the place in line, and again when it is seen to have changed; 1 is next. */
   readonly onQueued?: (position: number) => void
+  /** How often to look for the place anew, at the price of a request. Default: about once in the life of a lease. */
+  readonly placeEveryMs?: number
 }
 
 /** What a callback may return: the result that others are told, or nothing. */

@@ -18,6 +18,7 @@ export interface AskSpec {
   readonly queueing?: boolean
   readonly signal?: AbortSignal
   readonly onQueued?: (position: number) => void
+  readonly placeEveryMs?: number
 }
 
 /** The request that asks for it, asks again, or claims it. */

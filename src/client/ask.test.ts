@@ -365,6 +365,26 @@ test('the place in line is told, and again when it has changed', async () => {
   expect(positions).toEqual([2, 1])
 })
 
+test('the place in line is looked for as often as its asker wants to know', async () => {
+  const { client, clock } = newClientWorld()
+  const [a, b, c] = [client({ node: 'a' }), client({ node: 'b' }), client({ node: 'c' })]
+  await a.baton.acquire(...lock)
+  const stop = new AbortController()
+  const before = outcomeOf(b.baton.acquire(...lock, { signal: stop.signal }))
+  await settled()
+  const positions: number[] = []
+  const onQueued = (position: number) => positions.push(position)
+  void outcomeOf(c.baton.acquire(...lock, { onQueued, placeEveryMs: 2_000 }))
+  await settled()
+  stop.abort()
+  await before
+  await clock.advance(1_900)
+  expect(positions).toEqual([2])
+  await clock.advance(200)
+  expect(positions).toEqual([2, 1])
+  expect(c.wire.of('acquire').length).toBe(2)
+})
+
 test('a queue without room is a refusal, not a wait', async () => {
   const namespaces = { default: { ...defaultPolicy.namespaces.default!, queueLimit: 1 } }
   const { client } = newClientWorld({ policy: { namespaces } })

@@ -213,7 +213,8 @@ export class Ask implements StreamListener, Closable {
     if (this.#patience.isOver()) throw this.#tooLate()
     // Not polling: the stream tells. Should an event be lost on the way nevertheless (a proxy that swallows them, a
     // server that stalls), this is what ends the wait, once or twice in the life of a lease where that can happen.
-    const cancel = clock.after(trustMs * (0.5 + random.fraction() / 2), () => this.#rouse())
+    const againMs = Math.min(trustMs * (0.5 + random.fraction() / 2), this.#spec.placeEveryMs ?? Infinity)
+    const cancel = clock.after(againMs, () => this.#rouse())
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve
     })

@@ -37,6 +37,7 @@ export class Asking {
       queueing: options.queueing,
       signal: options.signal,
       onQueued: options.onQueued,
+      placeEveryMs: options.placeEveryMs,
     }
   }
 

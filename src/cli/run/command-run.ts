@@ -20,6 +20,8 @@ export interface CommandRun {
 
 /** How long CMD may take to end by itself once its grant is lost. */
 const KILL_AFTER_MS = 5_000
+/** Somebody looks at the place in line. */
+const PLACE_EVERY_MS = 3_000
 
 /** Runs CMD under a grant and resolves with the exit code of `baton run`. */
 export async function runCommand(baton: Baton, run: CommandRun, context: CliContext): Promise<number> {
@@ -39,7 +41,12 @@ export async function runCommand(baton: Baton, run: CommandRun, context: CliCont
     child = startChild(run.command, { env: environmentOf(run, grant, context.env), ownGroup: !onTerminal() })
     return outcomeOf(await endOf(child, grant.signal), run)
   }
-  const options = { ...optionsOf(run), signal: giveUp.signal, onQueued: (position: number) => line.moved(position) }
+  const options = {
+    ...optionsOf(run),
+    signal: giveUp.signal,
+    onQueued: (position: number) => line.moved(position),
+    ...(context.stderr.isTTY && { placeEveryMs: PLACE_EVERY_MS }),
+  }
   try {
     const done = await hearing(onStop, () => baton.run(run.operation, run.resource, perform, options))
     line.end()
