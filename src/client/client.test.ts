@@ -147,7 +147,7 @@ test('options are checked once, with a sentence that says what is wrong', () => 
 })
 
 test('a store that is not known is refused with those that are', async () => {
-  await expect(open('redis://localhost')).rejects.toThrow(/'redis:'; known are file:DIR, mysql:\/\/… and memory:/)
+  await expect(open('redis://localhost')).rejects.toThrow(/'redis:'; use file:DIR, mysql:\/\/… or memory:/)
 })
 
 test('open runs in process: the same interface without a server', async () => {
