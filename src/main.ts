@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { EXIT, Exit, type RunningServer, runCli, type ServeConfig, type StoreCare, UsageError } from './cli/index.ts'
 import type { Policy } from './core/index.ts'
-import { kindOf, type StoreKind } from './stores/kinds.ts'
+import { kindOf, mysqlStores, type StoreKind } from './stores/kinds.ts'
 import type { Clock, Store } from './stores/store.ts'
 import type { ServerHistory } from './testing/server-history.ts'
 
@@ -27,7 +27,11 @@ async function serve({
   const clock = systemClock()
   const store = await openRecordedStore(url, { clock, policy, isPolicyChosen })
   // A client may come to any server with any of its requests, and listens at one.
-  await store.hearAll()
+  await store.hearAll().catch(async (error: Error) => {
+    await store.close()
+    clock.stop()
+    throw new Exit(EXIT.unreachable, error.message)
+  })
   const log = jsonLines((line) => process.stderr.write(`${line}\n`))
   const service = new Service({ store, instance: randomBytes(4).toString('hex'), notice: log })
   const app = buildApp({
@@ -101,12 +105,8 @@ async function openMysql(url: string, { policy, isPolicyChosen, onStep }: StoreO
 async function inDatabase<Result>(
   use: (mysql: typeof import('./stores/mysql/index.ts')) => Promise<Result>,
 ): Promise<Result> {
-  const mysql = await import('./stores/mysql/index.ts').catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code !== 'ERR_MODULE_NOT_FOUND') throw cause
-    throw new UsageError('a store in MySQL or MariaDB needs the package mysql2: `npm install mysql2`', { cause })
-  })
   try {
-    return await use(mysql)
+    return await use(await mysqlStores())
   } catch (error) {
     if (error instanceof TypeError) throw new UsageError(error.message, { cause: error })
     throw new Exit(EXIT.unreachable, (error as Error).message)

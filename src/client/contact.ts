@@ -103,7 +103,7 @@ export class Contact {
   }
 
   #unheard(error: UnavailableError): void {
-    if (!this.#lost) this.#surroundings.notice(`${error.message}; trying again`)
+    if (!this.#lost) this.#surroundings.notice(`${error.message.replace(/\.$/, '')}; trying again`)
     this.#lost = true
   }
 }

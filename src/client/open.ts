@@ -7,7 +7,7 @@ import {
   type WireEvent,
 } from '../protocol/index.ts'
 import { Service, systemClock } from '../service/index.ts'
-import { kindOf } from '../stores/kinds.ts'
+import { kindOf, mysqlStores } from '../stores/kinds.ts'
 import { type Clock, type Store, StoreUnavailable, StoreUnreachable, UnknownOutcome } from '../stores/store.ts'
 import type { Baton, ConnectOptions } from './api.ts'
 import { Client } from './client.ts'
@@ -46,7 +46,7 @@ async function openStore(url: string, clock: Clock): Promise<Store> {
       return openFileStore({ directory: directoryOf(url), clock })
     }
     case 'mysql': {
-      const { openMysqlStore } = await import('../stores/mysql/index.ts')
+      const { openMysqlStore } = await mysqlStores()
       return openMysqlStore({ url })
     }
   }

@@ -71,7 +71,7 @@ test('run: the callback runs without a grant, and its fence says so', async () =
   expect(wire.of('release')).toEqual([])
   await clock.advance(1_000)
   expect(await running).toMatchObject({ status: 'performed', fence: 0, result: [0, false] })
-  expect(notices).toContain('no server answers: lock l runs without a grant')
+  expect(notices).toContain('nobody answers: lock l runs without a grant')
 })
 
 test('run: what is there already is skipped without a server too', async () => {

@@ -25,7 +25,7 @@ export class WithoutGrant implements Grant, Closable {
     this.signal = this.#end.signal
     this.#leave = () => wiring.open.delete(this)
     wiring.open.add(this)
-    wiring.notice(`no server answers: ${operation} ${resource} runs without a grant`)
+    wiring.notice(`nobody answers: ${operation} ${resource} runs without a grant`)
   }
 
   async waiters(): Promise<readonly WaiterView[]> {

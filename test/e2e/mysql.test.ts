@@ -243,15 +243,21 @@ test('baton store migrate --print shows what it would do, and does nothing', asy
   expect([none.code, none.stderr]).toEqual([69, expect.stringContaining('cannot be reached')])
 })
 
-test('baton store check names a right that is missing', async () => {
+test('a right that is missing is named, and nothing runs without it', async () => {
   const database = new URL(url).pathname.slice(1)
+  const asReader = url.replace(/\/\/[^@]*@/, '//reader:r@')
   await mariadb.query("CREATE USER reader IDENTIFIED BY 'r'")
   for (const right of ['SELECT', 'INSERT', 'UPDATE']) {
     await mariadb.query(`GRANT ${right} ON ${database}.* TO reader`)
-    const { code, stderr } = await baton(['store', 'check', url.replace(/\/\/[^@]*@/, '//reader:r@')])
+    const { code, stderr } = await baton(['store', 'check', asReader])
     const missing = { SELECT: 'INSERT', INSERT: 'UPDATE', UPDATE: 'DELETE' }[right]
     expect([code, stderr]).toEqual([69, expect.stringContaining(`refuses this user: ${missing} command denied`)])
   }
+  const denied = { code: 69, stdout: '', stderr: expect.stringContaining('DELETE command denied') }
+  expect(await baton(['run', 'lock', 'r', '--store', asReader, '--unavailable', 'run', '--', 'echo', 'ran'])).toEqual(
+    denied,
+  )
+  expect(await baton(['serve', '--port', '0', '--store', asReader])).toEqual(denied)
   await mariadb.query(`GRANT DELETE ON ${database}.* TO reader`)
-  expect(await baton(['store', 'check', url.replace(/\/\/[^@]*@/, '//reader:r@')])).toMatchObject({ code: 0 })
+  expect(await baton(['store', 'check', asReader])).toMatchObject({ code: 0 })
 })

@@ -37,7 +37,6 @@ export async function runCommand(baton: Baton, run: CommandRun, context: CliCont
   const perform = async (grant: RunContext) => {
     line.end()
     if (stoppedBy) throw new Error(`stopped by ${stoppedBy}`)
-    if (grant.fence === 0) context.stderr.write('baton: no server answers; running without a grant\n')
     child = startChild(run.command, { env: environmentOf(run, grant, context.env), ownGroup: !onTerminal() })
     return outcomeOf(await endOf(child, grant.signal), run)
   }

@@ -1,10 +1,9 @@
-import type { Connection } from 'mysql2'
 import { Connections } from './connections.ts'
 import { unavailable } from './failures.ts'
 import { migrations } from './migrations.ts'
 import { targetOf } from './mysql-url.ts'
-import { ask, Packet, send } from './packet.ts'
-import { refuseOtherEngines, refuseUnfit } from './server.ts'
+import { ask } from './packet.ts'
+import { refuseOtherEngines, refuseUnfit, refuseWithoutRights } from './server.ts'
 
 /** Whether a database will do, and what is in it. Changes nothing; what will not do is thrown. */
 export async function checkMysqlStore(url: string): Promise<string[]> {
@@ -17,15 +16,19 @@ export async function checkMysqlStore(url: string): Promise<string[]> {
         connection,
         'SELECT VERSION() AS version, @@innodb_flush_log_at_trx_commit AS flush',
       )
-      const tables = await tablesOf(connection)
+      const tables = await refuseWithoutRights(connection)
       const findings = [`${version}, InnoDB: it will do`]
       if (flush !== 1) {
         findings.push(
           `innodb_flush_log_at_trx_commit is ${flush}: what was acknowledged may be lost with the power; set it to 1`,
         )
       }
-      if (tables.length === 0) return [...findings, 'there are no tables yet: `baton store migrate URL` makes them']
-      await tryRights(connection, tables)
+      if (tables === 0) {
+        return [
+          ...findings,
+          'there are no tables yet: the first start makes them, if its user may; `baton store migrate URL` does it now',
+        ]
+      }
       const [{ number }] = await ask(connection, 'SELECT MAX(number) AS number FROM baton_migrations')
       const [counts] = await ask(
         connection,
@@ -43,27 +46,5 @@ export async function checkMysqlStore(url: string): Promise<string[]> {
     throw unavailable(error)
   } finally {
     await connections.close()
-  }
-}
-
-interface Table {
-  readonly name: string
-  readonly column: string
-}
-
-async function tablesOf(connection: Connection): Promise<readonly Table[]> {
-  const statement = `SELECT TABLE_NAME AS name, MIN(COLUMN_NAME) AS \`column\` FROM information_schema.COLUMNS
-    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'baton\\_%' GROUP BY TABLE_NAME`
-  return ask(connection, statement)
-}
-
-/** Whoever lacks a right is refused before it is seen that no row is meant. */
-async function tryRights(connection: Connection, tables: readonly Table[]): Promise<void> {
-  for (const { name, column } of tables) {
-    const packet = new Packet()
-      .add('INSERT INTO ?? SELECT * FROM ?? WHERE 1 = 0', name, name)
-      .add('UPDATE ?? SET ?? = ?? WHERE 1 = 0', name, column, column)
-      .add('DELETE FROM ?? WHERE 1 = 0', name)
-    await send(connection, packet)
   }
 }

@@ -67,12 +67,13 @@ export class Connections {
   async transaction<Result>(work: (run: Run) => Promise<Result>, byMs = deadlineMs()): Promise<Result> {
     const endMs = this.#isAway() ? Math.min(byMs, performance.now() + AWAY_DEADLINE_MS) : byMs
     for (let attempt = 1; ; attempt++) {
+      const startedMs = performance.now()
       try {
         const result = await this.#once(work, endMs)
         this.#awaySinceMs = undefined
         return result
       } catch (error) {
-        this.#awaySinceMs = isLost(error) ? (this.#awaySinceMs ?? performance.now()) : undefined
+        this.#awaySinceMs = isLost(error) ? (this.#awaySinceMs ?? startedMs) : undefined
         const again = isConflict(error) || isInterruption(error) || isLost(error)
         if (!again || this.#closed) throw error
         const pauseMs = Math.random() * Math.min(500, 5 * 2 ** attempt)

@@ -37,7 +37,7 @@ import { bringUpToDate } from './migrate.ts'
 import { targetOf } from './mysql-url.ts'
 import { ask, Packet } from './packet.ts'
 import type { ResourceInRows } from './resource-row.ts'
-import { refuseUnfit } from './server.ts'
+import { refuseUnfit, refuseWithoutRights } from './server.ts'
 import { Sessions } from './sessions.ts'
 import { Steps, type TakenStep } from './steps.ts'
 import { StoredPolicy } from './stored-policy.ts'
@@ -68,6 +68,7 @@ export async function openMysqlStore(options: MysqlStoreOptions): Promise<Store>
     await connections.alone(async (connection) => {
       await refuseUnfit(connection)
       await bringUpToDate(connection)
+      await refuseWithoutRights(connection)
       if (options.recordHistory) await ask(connection, HISTORY)
     })
     const store = new MysqlStore(connections, options)

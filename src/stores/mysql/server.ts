@@ -1,6 +1,6 @@
 import type { Connection } from 'mysql2'
 import { StoreUnavailable } from '../store.ts'
-import { ask } from './packet.ts'
+import { ask, Packet, send } from './packet.ts'
 
 /** Servers that are known not to do, each with the sentence that says what to do instead. */
 export async function refuseUnfit(connection: Connection): Promise<void> {
@@ -69,4 +69,19 @@ export async function settleGeneration(connection: Connection, known: string | u
   }
   await ask(connection, 'COMMIT')
   return identity
+}
+
+/** Whoever lacks a right is refused before it is seen that no row is meant. Says how many tables there are. */
+export async function refuseWithoutRights(connection: Connection): Promise<number> {
+  const columns = `SELECT TABLE_NAME AS name, MIN(COLUMN_NAME) AS \`column\` FROM information_schema.COLUMNS
+    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'baton\\_%' GROUP BY TABLE_NAME`
+  const tables: readonly { readonly name: string; readonly column: string }[] = await ask(connection, columns)
+  const packet = new Packet()
+  for (const { name, column } of tables) {
+    packet.add('INSERT INTO ?? SELECT * FROM ?? WHERE 1 = 0', name, name)
+    packet.add('UPDATE ?? SET ?? = ?? WHERE 1 = 0', name, column, column)
+    packet.add('DELETE FROM ?? WHERE 1 = 0', name)
+  }
+  if (tables.length > 0) await send(connection, packet)
+  return tables.length
 }
