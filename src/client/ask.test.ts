@@ -349,7 +349,8 @@ test('a reference that the node adds while its delete waits is not dropped by as
   expect(await b.baton.references.list('d')).toEqual(['b'])
 })
 
-test('the place in line is told, and again when it has changed', async () => {
+/** The second in line, whose first has just given up; and the places that it was told of. */
+async function secondInLine(options: { readonly placeEveryMs?: number } = {}) {
   const { client, clock } = newClientWorld()
   const [a, b, c] = [client({ node: 'a' }), client({ node: 'b' }), client({ node: 'c' })]
   await a.baton.acquire(...lock)
@@ -357,32 +358,26 @@ test('the place in line is told, and again when it has changed', async () => {
   const before = outcomeOf(b.baton.acquire(...lock, { signal: stop.signal }))
   await settled()
   const positions: number[] = []
-  void outcomeOf(c.baton.acquire(...lock, { onQueued: (position) => positions.push(position) }))
+  void outcomeOf(c.baton.acquire(...lock, { ...options, onQueued: (position) => positions.push(position) }))
   await settled()
   stop.abort()
   await before
+  return { clock, positions, wire: c.wire }
+}
+
+test('the place in line is told, and again when it has changed', async () => {
+  const { clock, positions } = await secondInLine()
   await clock.advance(30_000)
   expect(positions).toEqual([2, 1])
 })
 
 test('the place in line is looked for as often as its asker wants to know', async () => {
-  const { client, clock } = newClientWorld()
-  const [a, b, c] = [client({ node: 'a' }), client({ node: 'b' }), client({ node: 'c' })]
-  await a.baton.acquire(...lock)
-  const stop = new AbortController()
-  const before = outcomeOf(b.baton.acquire(...lock, { signal: stop.signal }))
-  await settled()
-  const positions: number[] = []
-  const onQueued = (position: number) => positions.push(position)
-  void outcomeOf(c.baton.acquire(...lock, { onQueued, placeEveryMs: 2_000 }))
-  await settled()
-  stop.abort()
-  await before
+  const { clock, positions, wire } = await secondInLine({ placeEveryMs: 2_000 })
   await clock.advance(1_900)
   expect(positions).toEqual([2])
   await clock.advance(200)
   expect(positions).toEqual([2, 1])
-  expect(c.wire.of('acquire').length).toBe(2)
+  expect(wire.of('acquire').length).toBe(2)
 })
 
 test('a queue without room is a refusal, not a wait', async () => {

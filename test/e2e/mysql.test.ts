@@ -169,7 +169,7 @@ test('while the database is away a server says so within ten seconds, and all go
   expect((await add()).status).toBe(200)
   for (const away of ['killed', 'paused'] as const) {
     if (away === 'killed') await mariadb.kill()
-    else mariadb.signal('SIGSTOP')
+    else await mariadb.pause()
     const refused = library.acquire(away, { waitMs: 20_000 }).ended
     await isRefused(10_000)
     expect(await refused).toMatchObject({ error: 'UnavailableError' })

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { cp, mkdir, mkdtemp } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -62,6 +62,13 @@ export class Mariadb {
   /** Of the present process: a restart changes it. */
   get pid(): number | undefined {
     return this.#child?.pid
+  }
+
+  /** Stops it in its tracks. Its threads do so one after another: this waits for all of them. */
+  async pause(): Promise<void> {
+    this.signal('SIGSTOP')
+    const isStopped = () => /^State:\tT/m.test(readFileSync(`/proc/${this.pid}/status`, 'utf8'))
+    for (let looks = 0; !isStopped() && looks < 500; looks++) await new Promise((resolve) => setTimeout(resolve, 2))
   }
 
   get port(): number {
