@@ -4,6 +4,8 @@ import { spawnSync } from 'node:child_process'
 const needed = [
   { program: 'openssl', package: 'openssl' },
   { program: 'mariadbd', package: 'mariadb-server-core' },
+  // mariadb-install-db calls it, and comes without it.
+  { program: 'my_print_defaults', package: 'mariadb-client-core' },
   ...(process.platform === 'linux' ? [{ program: 'strace', package: 'strace' }] : []),
 ]
 // What only administrators run is not in everybody's path.
