@@ -1,4 +1,4 @@
-import type { Json, Policy, PreviousAttempt, ResourceView, WaiterView } from '../core/index.ts'
+import type { GrantView, Json, Policy, PreviousAttempt, ResourceView, WaiterView } from '../core/index.ts'
 import type { WireEvent } from '../protocol/index.ts'
 
 export interface ConnectOptions {
@@ -26,8 +26,11 @@ export type WhenUnavailable = 'wait' | 'fail' | 'run'
 
 export interface AskOptions {
   readonly namespace?: string
-  /** Only to enter a grant again: an open grant, or its owner. Default: a fresh one, which excludes all others. */
-  readonly owner?: string | { readonly owner: string }
+  /**
+   * Only to enter a grant again: an open grant, or the owner of one of this node. Default: a fresh one, which excludes all
+   * others.
+   */
+  readonly owner?: string | { readonly owner: string; readonly node?: string }
   /** How long to stand in line, from now on. Default: without limit. 0: do not wait. */
   readonly waitMs?: number
   /** What version of the work it is about. */
@@ -45,6 +48,8 @@ export interface AskOptions {
   readonly whenUnavailable?: WhenUnavailable
   /** Told of the place in line, and again when it is seen to have changed; 1 is next. */
   readonly onQueued?: (position: number) => void
+  /** Told how far the one is that it waits for, once a second at most. */
+  readonly onProgress?: (progress: Json) => void
   /** How often to look for the place anew, at the price of a request. Default: about once in the life of a lease. */
   readonly placeEveryMs?: number
 }
@@ -70,8 +75,10 @@ export interface RunContext {
   readonly previous: PreviousAttempt | undefined
   /** Aborts, with a `GrantLostError`, when the grant is lost. */
   readonly signal: AbortSignal
-  /** Who waits in all queues of the resource, now. */
+  /** Who waits in all queues of the resource now, all of them, oldest first. */
   waiters(): Promise<readonly WaiterView[]>
+  /** Who holds the resource now under other operations. */
+  holders(): Promise<readonly GrantView[]>
   /** Says how far it is, for those who watch. Never throws. */
   progress(progress: Json): void
   /** Says that nothing was to be done: the success changes nothing. */
@@ -109,6 +116,7 @@ export interface Grant extends AsyncDisposable {
   /** Aborts, with a `GrantLostError`, when the grant is lost. */
   readonly signal: AbortSignal
   waiters(): Promise<readonly WaiterView[]>
+  holders(): Promise<readonly GrantView[]>
   progress(progress: Json): void
   /** Reports the outcome and lets go. The first report counts; more of them change nothing. */
   succeed(result?: Json, options?: { readonly effect?: 'none' }): Promise<void>
@@ -141,7 +149,10 @@ export interface Baton extends AsyncDisposable {
   /** The grant itself; a skip is thrown as a `SkippedError`. */
   acquire(operation: string, resource: string, options?: AskOptions): Promise<Grant>
   readonly references: References
+  /** Of those who wait it has the first thousand: `waiters` has them all. */
   status(resource: string, options?: { readonly namespace?: string }): Promise<ResourceView>
+  /** Who waits in all queues of a resource, all of them, oldest first. */
+  waiters(resource: string, options?: { readonly namespace?: string }): Promise<readonly WaiterView[]>
   /** All resources that are not idle, a page at a time. */
   list(options?: {
     readonly namespace?: string

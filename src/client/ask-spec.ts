@@ -1,3 +1,4 @@
+import type { Json } from '../core/index.ts'
 import { LIMITS } from '../protocol/index.ts'
 import type { Patience } from './patience.ts'
 import type { Standpoint } from './session-stream.ts'
@@ -10,21 +11,25 @@ export interface AskSpec {
   readonly operation: string
   /** Only to enter a grant again. A fresh one otherwise: events and delayed requests are told apart by it. */
   readonly owner?: string
+  /** Of that owner, where it is not the client's own. */
+  readonly node?: string
   readonly revision?: string
   readonly disbelieve?: number
   readonly verified?: boolean
+  readonly verifies?: boolean
   readonly reference?: boolean
   readonly dropReference?: boolean
   readonly queueing?: boolean
   readonly signal?: AbortSignal
   readonly onQueued?: (position: number) => void
+  readonly onProgress?: (progress: Json) => void
   readonly placeEveryMs?: number
 }
 
 /** The request that asks for it, asks again, or claims it. */
 export function acquireRequest(
-  place: Standpoint & { readonly node: string; readonly hold: string; readonly session: string },
-  { revision, disbelieve, verified, reference, dropReference, queueing }: AskSpec,
+  place: Standpoint & { readonly hold: string; readonly session: string },
+  { revision, disbelieve, verified, verifies, reference, dropReference, queueing }: AskSpec,
   patience: Patience,
 ): InputOf<'acquire'> {
   const doesNotWait = patience.waitMs === 0
@@ -37,6 +42,7 @@ export function acquireRequest(
     revision,
     disbelieve,
     verified,
+    verifies,
     reference,
     dropReference: dropReference || undefined,
     queueing: doesNotWait ? false : queueing,

@@ -284,6 +284,20 @@ test('an owner that is passed enters its grant again, and only the last release 
   expect((await waiting).fence).toBe(2)
 })
 
+test('a grant that is passed on for re-entry carries its node along', async () => {
+  const { client } = newClientWorld()
+  const [a, b] = [client({ node: 'a' }), client({ node: 'b' })]
+  const outer = await a.baton.acquire(...lock)
+  const inner = await b.baton.acquire(...lock, { owner: outer })
+  expect([inner.node, inner.owner, inner.fence]).toEqual(['a', outer.owner, outer.fence])
+  // The owner alone is that of another node.
+  expect(await outcomeOf(b.baton.acquire(...lock, { owner: outer.owner, queueing: false }))).toMatchObject({
+    code: 'busy',
+  })
+  await inner.succeed()
+  await outer.succeed()
+})
+
 test('an owner that waits already does not wait a second time where it was told not to', async () => {
   const { client } = newClientWorld()
   const [a, b] = [client({ node: 'a' }), client({ node: 'b' })]
@@ -342,7 +356,7 @@ test('a reference that the node adds while its delete waits is not dropped by as
   const held = await a.baton.acquire('delete', 'd')
   const waiting = outcomeOf(b.baton.acquire('delete', 'd'))
   await settled()
-  await b.baton.references.add('d')
+  await b.baton.run('pull', 'd', () => {})
   await clock.advance(60_000)
   await held.fail('no')
   expect(await waiting).toMatchObject({ code: 'in-use' })

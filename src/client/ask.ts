@@ -1,4 +1,4 @@
-import type { Answer, Skip, Standing } from '../core/index.ts'
+import type { Answer, Json, Queued, Skip, Standing } from '../core/index.ts'
 import { errorBody, type ReplyOf } from '../protocol/index.ts'
 import { type AskSpec, acquireRequest } from './ask-spec.ts'
 import { Backoff } from './backoff.ts'
@@ -38,9 +38,10 @@ export class Ask implements StreamListener, Closable {
   #open = false
   #inLine = false
   #claiming = false
-  #referenceDropped = false
   #unanswered: UnavailableError | undefined
   #position = 0
+  /** The last that was told. */
+  #progress = ''
   #told: Answer | undefined
   #awake = false
   #wake = () => {}
@@ -87,7 +88,11 @@ export class Ask implements StreamListener, Closable {
   }
 
   onEvent(event: OwnEvent): void {
-    if (event.type === 'queued' || event.type === 'claimed' || event.type === 'progress') return
+    if (event.type === 'queued' || event.type === 'claimed') return
+    if (event.type === 'progress') {
+      this.#heardProgress(event.progress)
+      return
+    }
     if (event.type === 'granted') {
       if (!event.handOver) return
       this.#claiming = true
@@ -98,7 +103,7 @@ export class Ask implements StreamListener, Closable {
   }
 
   onState(standing: Standing | undefined): void {
-    if (standing?.status === 'queued') this.#queuedAt(standing.position)
+    if (standing?.status === 'queued') this.#queuedAt(standing)
     else this.#rouse()
   }
 
@@ -154,7 +159,6 @@ export class Ask implements StreamListener, Closable {
         const options = { signal, tries: backoff.tries, timeoutMs: Math.max(1, leftMs()) }
         const reply = await contact.try<'acquire'>(this.#request(session), options)
         this.#unanswered = undefined
-        this.#referenceDropped = true
         return reply
       } catch (error) {
         if (!(error instanceof UnavailableError)) throw error
@@ -167,10 +171,8 @@ export class Ask implements StreamListener, Closable {
   }
 
   #request(session: Session): InputOf<'acquire'> {
-    const place = { ...this.#standpoint, node: this.#wiring.node, hold: this.#hold, session: session.id }
-    // Once: a reference that this node adds while it waits is another use.
-    const dropReference = this.#spec.dropReference && !this.#referenceDropped
-    return acquireRequest(place, { ...this.#spec, dropReference }, this.#patience)
+    const place = { ...this.#standpoint, hold: this.#hold, session: session.id }
+    return acquireRequest(place, this.#spec, this.#patience)
   }
 
   /** The grant or the skip, or nothing where it goes on. */
@@ -180,7 +182,7 @@ export class Ask implements StreamListener, Closable {
       // Another ask of the same owner stands in line; this one does not.
       if (this.#patience.waitMs === 0 || this.#spec.queueing === false) throw refusedError(errorBody('busy'))
       this.#inLine = true
-      this.#queuedAt(reply.position)
+      this.#queuedAt(reply)
       return undefined
     }
     const session = this.#session!
@@ -232,11 +234,25 @@ export class Ask implements StreamListener, Closable {
     return told?.status === 'refused' ? errorBody(told.code) : told
   }
 
-  #queuedAt(position: number): void {
-    if (position === this.#position) return
-    this.#position = position
+  #queuedAt({ position, progress }: Queued): void {
+    if (position !== this.#position) {
+      this.#position = position
+      this.#tell(() => this.#spec.onQueued?.(position))
+    }
+    if (progress !== undefined) this.#heardProgress(progress)
+  }
+
+  #heardProgress(progress: Json): void {
+    const text = JSON.stringify(progress)
+    if (text === this.#progress) return
+    this.#progress = text
+    this.#tell(() => this.#spec.onProgress?.(progress))
+  }
+
+  /** What a caller's own callback throws ends its ask. */
+  #tell(call: () => void): void {
     try {
-      this.#spec.onQueued?.(position)
+      call()
     } catch (error) {
       this.#end.abort(error)
     }
@@ -269,7 +285,7 @@ export class Ask implements StreamListener, Closable {
   }
 
   #newStandpoint(): Standpoint {
-    const { namespace, resource, operation, owner } = this.#spec
-    return { namespace, resource, operation, owner: owner ?? this.#wiring.random.id() }
+    const { namespace, resource, operation, owner, node = this.#wiring.node } = this.#spec
+    return { namespace, resource, operation, node, owner: owner ?? this.#wiring.random.id() }
   }
 }

@@ -29,7 +29,7 @@ export class Asking {
       operation,
       resource,
       namespace: options.namespace ?? wiring.namespace,
-      owner: typeof owner === 'object' ? owner.owner : owner,
+      ...(typeof owner === 'object' ? { owner: owner.owner, node: owner.node } : { owner }),
       revision: options.revision,
       disbelieve: force ? EVERYTHING : undefined,
       reference: options.reference,
@@ -37,12 +37,13 @@ export class Asking {
       queueing: options.queueing,
       signal: options.signal,
       onQueued: options.onQueued,
+      onProgress: options.onProgress,
       placeEveryMs: options.placeEveryMs,
     }
   }
 
   /** A grant, perhaps in name only where no server answers, or a skip. */
-  async ask(more: { readonly disbelieve?: number; readonly verified?: boolean } = {}): Promise<Grant | Skip> {
+  async ask(more: Pick<AskSpec, 'disbelieve' | 'verified' | 'verifies'> = {}): Promise<Grant | Skip> {
     try {
       return await new Ask(this.#wiring, { ...this.#spec, ...more }, this.patience).settle()
     } catch (error) {

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import type { Json, Policy, ResourceView } from '../core/index.ts'
+import type { Json, Policy, ResourceView, WaiterView } from '../core/index.ts'
 import { isId, LIMITS, type RequestType, type WireEvent } from '../protocol/index.ts'
 import type {
   AskOptions,
@@ -23,6 +23,7 @@ import { type Session, Sessions } from './session.ts'
 import { SessionStream } from './session-stream.ts'
 import { Strays } from './strays.ts'
 import type { InputOf, Transport } from './transport.ts'
+import { allWaiters } from './waiters.ts'
 import type { Wiring } from './wiring.ts'
 
 type In = { readonly namespace?: string }
@@ -92,6 +93,11 @@ export class Client implements Baton {
 
   async status(resource: string, { namespace }: In = {}): Promise<ResourceView> {
     return (await this.#demand({ type: 'get-resource', resource, ...this.#in(namespace) })).resource
+  }
+
+  async waiters(resource: string, { namespace }: In = {}): Promise<readonly WaiterView[]> {
+    this.#checkOpen()
+    return allWaiters(this.#wiring.contact, { resource, ...this.#in(namespace) })
   }
 
   async *list(options: In & { prefix?: string; node?: string; active?: boolean } = {}): AsyncGenerator<ResourceView> {

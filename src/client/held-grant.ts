@@ -1,4 +1,4 @@
-import type { Granted, Json, PreviousAttempt, ReportedOutcome, Standing, WaiterView } from '../core/index.ts'
+import type { Granted, GrantView, Json, PreviousAttempt, ReportedOutcome, Standing, WaiterView } from '../core/index.ts'
 import type { Grant } from './api.ts'
 import { type BatonError, GrantLostError, refusedError } from './errors.ts'
 import { checkedResult, errorText, isPermanent } from './outcome.ts'
@@ -6,6 +6,7 @@ import { ProgressReport } from './progress-report.ts'
 import type { Session } from './session.ts'
 import type { OwnEvent, Standpoint, StreamListener } from './session-stream.ts'
 import { takeBack } from './take-back.ts'
+import { allWaiters } from './waiters.ts'
 import type { Closable, Wiring } from './wiring.ts'
 
 export interface HeldPlace {
@@ -47,7 +48,7 @@ export class HeldGrant implements Grant, StreamListener, Closable {
     this.operation = standpoint.operation
     this.resource = standpoint.resource
     this.owner = standpoint.owner
-    this.node = wiring.node
+    this.node = standpoint.node
     this.fence = reply.fence
     this.attempt = reply.attempt
     this.previous = reply.previous
@@ -69,9 +70,13 @@ export class HeldGrant implements Grant, StreamListener, Closable {
   }
 
   async waiters(): Promise<readonly WaiterView[]> {
+    return allWaiters(this.#wiring.contact, this.standpoint)
+  }
+
+  async holders(): Promise<readonly GrantView[]> {
     const { namespace, resource } = this.standpoint
-    return (await this.#wiring.contact.demand<'get-resource'>({ type: 'get-resource', namespace, resource })).resource
-      .waiters
+    const reply = await this.#wiring.contact.demand<'get-resource'>({ type: 'get-resource', namespace, resource })
+    return reply.resource.grants.filter(({ operation }) => operation !== this.operation)
   }
 
   progress(progress: Json): void {

@@ -89,7 +89,7 @@ export class InProcessTransport implements Transport {
   listen(scope: StreamScope, { onEvent, onEnd }: StreamHandlers, { lastId }: { readonly lastId?: string } = {}) {
     let closed = false
     const hear = (event: WireEvent, id?: string) => closed || onEvent(structuredClone(event), id)
-    const listening = this.service().then((service) => service.listen(scope, hear, lastId))
+    const listening = this.service().then((service) => service.listen(scope, hear, { lastId }))
     listening.catch((error) => closed || onEnd(error instanceof Error ? error.message : String(error)))
     return {
       close() {

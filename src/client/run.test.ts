@@ -1,5 +1,6 @@
 import { expect, expectTypeOf, test } from 'vitest'
 import { newClientWorld, outcomeOf, work } from '../../test/sdk/client-world.ts'
+import { completePolicy } from '../core/index.ts'
 import { settled } from '../testing/index.ts'
 import type { Done } from './api.ts'
 import { FailedForGoodError, PermanentError, RefusedError } from './errors.ts'
@@ -218,6 +219,96 @@ test('the holder of a delete sees who waits in all queues of the resource', asyn
   job.finish()
   expect(await seen).toMatchObject({ result: [{ node: 'b', operation: 'delete' }] })
   expect((await waiting).status).toBe('skipped')
+})
+
+test('the holder of a delete sees all who wait, however many, and who holds other operations', async () => {
+  const world = newClientWorld()
+  const { baton, wire } = world.client({ node: 'a' })
+  const place = { namespace: 'default', operation: 'delete', resource: digest, hold: 'h', ttlMs: 30_000 }
+  const seen = await baton.run('delete', digest, async ({ waiters, holders }) => {
+    for (let index = 0; index < 2_500; index++) {
+      const node = `n${index}`
+      await world.service.call({ type: 'acquire', ...place, node, owner: node })
+    }
+    await world.service.call({ type: 'acquire', ...place, operation: 'pull', node: 'p', owner: 'p' })
+    const nodes = (await waiters()).map(({ node }) => node)
+    const others = (await holders()).map(({ operation, node }) => `${operation} ${node}`)
+    return { count: nodes.length, last: nodes.at(-1) ?? '', others }
+  })
+  expect(seen.result).toEqual({ count: 2_500, last: 'n2499', others: ['pull p'] })
+  expect(wire.of('list-waiters')).toHaveLength(3)
+})
+
+test('a skip references the node only when its own check says yes', async () => {
+  const world = newClientWorld()
+  const [a, b] = [world.client({ node: 'a' }), world.client({ node: 'b' })]
+  const references = () => a.baton.references.list(digest)
+  await a.baton.run('pull', digest, () => 'done', { reference: false })
+  let isThere = false
+  const failing = b.baton.run('pull', digest, () => Promise.reject(new Error('disk full')), { verify: () => isThere })
+  expect(await outcomeOf(failing)).toMatchObject({ message: 'disk full' })
+  expect(await references()).toEqual([])
+  await a.baton.run('pull', digest, () => 'done again', { reference: false })
+  let looks = 0
+  const verify = () => {
+    isThere = ++looks > 1
+    return isThere
+  }
+  const done = await b.baton.run('pull', digest, () => 'not me', { verify })
+  expect(done).toMatchObject({ status: 'skipped', by: 'a', result: 'done again' })
+  expect(await references()).toEqual(['b'])
+})
+
+test('a delete that begins between a skip and the check is waited for', async () => {
+  const world = newClientWorld({ policy: completePolicy({ namespaces: { default: { exclusion: 'resource' } } }) })
+  const [a, b] = [world.client({ node: 'a' }), world.client({ node: 'b' })]
+  await a.baton.run('pull', digest, () => 'old', { reference: false })
+  const deleted = work()
+  let deleting: Promise<unknown> | undefined
+  let isThere = true
+  let looks = 0
+  const verify = async () => {
+    if (++looks === 1) return false
+    deleting ??= a.baton.run('delete', digest, async () => {
+      await deleted.done
+      isThere = false
+    })
+    await settled()
+    return isThere
+  }
+  const pulling = b.baton.run('pull', digest, () => 'new', { verify })
+  await settled()
+  deleted.finish()
+  await deleting
+  expect(await pulling).toMatchObject({ status: 'performed', result: 'new' })
+})
+
+test('those who wait are told how far it is, once a second at most, and the latest counts', async () => {
+  const world = newClientWorld()
+  const [a, b, c] = [world.client({ node: 'a' }), world.client({ node: 'b' }), world.client({ node: 'c' })]
+  const job = work()
+  let report = (_percent: number) => {}
+  const running = a.baton.run('pull', digest, async ({ progress }) => {
+    report = (percent) => progress({ percent })
+    await job.done
+  })
+  await settled()
+  const heard: unknown[] = []
+  const waiting = b.baton.run('pull', digest, () => {}, { onProgress: (progress) => heard.push(progress) })
+  await settled()
+  for (let percent = 1; percent <= 12; percent++) {
+    report(percent)
+    await world.clock.advance(250)
+  }
+  await world.clock.advance(2_000)
+  expect(heard).toEqual([{ percent: 1 }, { percent: 4 }, { percent: 8 }, { percent: 12 }])
+  // Who comes later is told where things stand.
+  const late: unknown[] = []
+  const last = c.baton.run('pull', digest, () => {}, { onProgress: (progress) => late.push(progress) })
+  await settled()
+  expect(late).toEqual([{ percent: 12 }])
+  job.finish()
+  await Promise.all([running, waiting, last])
 })
 
 test('progress is told a few times a second at most, and the last word counts', async () => {

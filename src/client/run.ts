@@ -18,12 +18,21 @@ export async function run<Result extends Returned>(
   // `force` does not believe its own eyes either: only a success that comes while it waits is looked at.
   const isThereAlready = options.force ? undefined : isThere
 
+  const verifies = isThere !== undefined
   const verified = (await isThereAlready?.()) ?? false
-  let answer = await asking.ask(verified ? { verified } : {})
+  let answer = await asking.ask(verified ? { verified } : { verifies })
+  let isSure = verified
   while (answer.status === 'skip') {
-    if (verified || !isThere || (await isThere())) return skippedOf(answer)
-    if (asking.patience.isOver()) throw new RefusedError('wait-over', 'it was skipped, is not there, and time is up')
-    answer = await asking.ask({ disbelieve: answer.fence })
+    if (isSure || !isThere) return skippedOf(answer)
+    const skip = answer
+    isSure = await isThere()
+    if (isSure) {
+      // Only now is the work used: whoever deletes it meanwhile is in the way.
+      answer = await asking.ask({ verified: true })
+      if (answer.status === 'skip') return skippedOf(skip)
+    } else if (asking.patience.isOver()) {
+      throw new RefusedError('wait-over', 'it was skipped, is not there, and time is up')
+    } else answer = await asking.ask({ disbelieve: skip.fence, verifies })
   }
   return perform(wiring, answer, { callback, isThere: isThereAlready })
 }
@@ -63,6 +72,7 @@ function contextOf(grant: Grant, noEffect: () => void): RunContext {
     signal,
     noEffect,
     waiters: () => grant.waiters(),
+    holders: () => grant.holders(),
     progress: (progress) => grant.progress(progress),
   }
 }

@@ -10,6 +10,7 @@ export interface Standpoint {
   readonly namespace: string
   readonly resource: string
   readonly operation: string
+  readonly node: string
   readonly owner: string
 }
 
@@ -165,6 +166,8 @@ export class SessionStream {
   }
 }
 
-export function standpointName({ namespace, resource, operation, owner }: Standpoint): string {
-  return JSON.stringify([namespace, resource, operation, owner])
+/** Servers say the node too, but for what was written down before there were nodes: that is no client's of this version. */
+export function standpointName(standpoint: Omit<Standpoint, 'node'> & { readonly node?: string | undefined }): string {
+  const { namespace, resource, operation, node, owner } = standpoint
+  return JSON.stringify([namespace, resource, operation, node, owner])
 }

@@ -1,6 +1,7 @@
+import type { ReplyOf } from '../protocol/index.ts'
 import type { Contact } from './contact.ts'
 import type { Session } from './session.ts'
-import { type Standpoint, standpointName } from './session-stream.ts'
+import { standpointName } from './session-stream.ts'
 
 /**
  * Lets go of places that this client does not know of.
@@ -34,8 +35,10 @@ export class Strays {
     for (const place of strays) await this.#leave(session, place)
   }
 
-  async #leave(session: Session, { namespace, resource, operation, owner }: Standpoint): Promise<void> {
-    const place = { namespace, resource, operation, owner }
+  async #leave(session: Session, { namespace, resource, operation, node, owner }: Place): Promise<void> {
+    const place = { namespace, resource, operation, node, owner }
     await this.#contact.try<'leave-place'>({ type: 'leave-place', ...place, session: session.id })
   }
 }
+
+type Place = Extract<ReplyOf<'list-places'>, { status: 'places' }>['places'][number]

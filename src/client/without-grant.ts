@@ -1,4 +1,4 @@
-import type { WaiterView } from '../core/index.ts'
+import type { GrantView, WaiterView } from '../core/index.ts'
 import type { Grant } from './api.ts'
 import { GrantLostError } from './errors.ts'
 import type { Closable, Wiring } from './wiring.ts'
@@ -29,6 +29,10 @@ export class WithoutGrant implements Grant, Closable {
   }
 
   async waiters(): Promise<readonly WaiterView[]> {
+    return []
+  }
+
+  async holders(): Promise<readonly GrantView[]> {
     return []
   }
 

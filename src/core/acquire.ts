@@ -1,49 +1,77 @@
-import { type Ask, arbitrate, skipped } from './arbitrate.ts'
+import { grantOf, isNamed, waiterOf } from './actor.ts'
+import { type Ask, arbitrate, isUse, skipped } from './arbitrate.ts'
 import type { Acquire } from './command.ts'
+import { isInDoubt } from './contradiction.ts'
+import { leave } from './go-on.ts'
 import { enter, granted, grantNow, leaseOf } from './grant.ts'
 import { grantInTheWay, isPaused } from './in-the-way.ts'
-import { type OperationPolicy, operationOf } from './policy.ts'
+import { endedAnswer, keepAnswer, keptAnswer } from './memory.ts'
+import { changeLease } from './places.ts'
+import { type OperationPolicy, rowOf } from './policy.ts'
 import { dereference } from './references.ts'
-import { type AcquireReply, type Answer, refused } from './reply.ts'
-import { askName, revisionOf, SHARED_HOLD, type Waiter } from './state.ts'
+import { type AcquireReply, type Queued, refused, type Skip } from './reply.ts'
+import { type Grant, revisionOf, SHARED_HOLD, type Waiter } from './state.ts'
 import type { Turn } from './turn.ts'
 
 export function acquire(turn: Turn, command: Acquire): AcquireReply {
-  const row = operationOf(turn.policy, command.operation)
+  if (command.session !== undefined && !turn.sessionAlive) return refused('session-lost')
+  const row = rowOf(turn.policy, command)
   if (!row) return refused('unknown-operation')
-  if (command.dropReference) dereference(turn, command.node)
-  if (hasEnded(turn, command)) return refused('hold-ended')
+  if (turn.edition < 2) dropReference(turn, command)
+  // A retry that arrives after its hold has ended must not take a second grant that nobody knows of.
+  const ended = endedAnswer(turn, command)
+  if (ended) return ended
+  if (turn.edition >= 2) dropReference(turn, command)
 
   // Rule 1: is it granted now?
   const grant = grantInTheWay(turn, command.operation)
-  if (grant?.owner === command.owner) {
-    return grant.operation === command.operation ? enter(turn, grant, command) : refused('held-by-you')
+  if (grant && isNamed(turn, grant, command)) {
+    if (grant.operation === command.operation) return enter(turn, grant, command)
+    if (!command.classic) return heldByYou(turn, command)
   }
   const answer = keptAnswer(turn, command)
   if (answer) return answer
   const ask = askOf(turn, command)
-  if (command.verified) return skipped(turn, { row, ask, skip: { status: 'skip', fence: 0 } })
-  if (grant || isPaused(turn, command.operation)) return standInLine(turn, { row, ask, command })
+  if (command.verified && !isInDoubt(turn, command.operation)) {
+    const skip = skipped(turn, { row, ask, skip: { status: 'skip', fence: 0 } })
+    return skippedAtOnce(turn, { row, ask, command, skip })
+  }
+  if (grant || isPaused(turn, command.operation)) return standInLine(turn, { row, ask, command, grant })
 
   // Rules 2 to 4: it is free.
-  return arbitrate(turn, ask) ?? granted(grantNow(turn, ask, command))
+  const verdict = arbitrate(turn, ask)
+  if (verdict?.status === 'skip') return skippedAtOnce(turn, { row, ask, command, skip: verdict })
+  return verdict ?? granted(grantNow(turn, ask, command))
 }
 
-/** A retry that arrives after its hold was released must not take a second grant that nobody knows of. */
-function hasEnded({ resource }: Turn, { operation, owner, hold }: Acquire): boolean {
-  return hold !== SHARED_HOLD && resource.released.get(askName(operation, owner, hold)) !== undefined
+/** Once for an ask: a reference that its node has added while it stood in line or held is another use. */
+function dropReference(turn: Turn, command: Acquire): void {
+  if (!command.dropReference || (turn.edition >= 2 && isUnderWay(turn, command))) return
+  dereference(turn, command.node)
 }
 
-/** What this very ask was told when it waited. An ask that says anything else is a new one. */
-function keptAnswer({ resource }: Turn, command: Acquire): Answer | undefined {
-  const name = askName(command.operation, command.owner, command.hold)
-  const kept = resource.answers.get(name)
-  if (!kept) return undefined
-  const { answer } = kept
-  if (answer.status === 'refused' && answer.code === 'cancelled') return answer
-  if (kept.revision === command.revision && kept.disbelieve === command.disbelieve) return answer
-  resource.answers.delete(name)
-  return undefined
+function isUnderWay(turn: Turn, command: Acquire): boolean {
+  const { operation, hold } = command
+  if (hold === SHARED_HOLD) return false
+  const grant = grantOf(turn, operation, command)
+  if (grant) return grant.holds.has(hold) || grant.hold === hold
+  return waiterOf(turn, operation, command)?.hold === hold
+}
+
+/** It would wait for itself. Its place, if it has one, goes: it would be granted to one that does not want it any more. */
+function heldByYou(turn: Turn, command: Acquire): AcquireReply {
+  const waiter = turn.edition < 2 ? undefined : waiterOf(turn, command.operation, command)
+  if (waiter?.hold === command.hold) leave(turn, waiter)
+  return refused('held-by-you')
+}
+
+/** A late duplicate would reference the node once more, perhaps after that has let go of it: so it is remembered. */
+function skippedAtOnce(
+  turn: Turn,
+  { row, ask, command, skip }: { row: OperationPolicy; ask: Ask; command: Acquire; skip: Skip },
+): Skip {
+  if (turn.edition >= 2 && command.hold !== SHARED_HOLD && isUse(row, ask)) keepAnswer(turn, command, skip)
+  return skip
 }
 
 /**
@@ -51,7 +79,7 @@ function keptAnswer({ resource }: Turn, command: Acquire): Answer | undefined {
  * request can disbelieve more than that, whatever number it gives.
  */
 function askOf({ resource }: Turn, command: Acquire): Ask {
-  const { operation, node, revision, disbelieve } = command
+  const { operation, node, revision, disbelieve, verifies, classic } = command
   const keptFence = resource.kept.get(operation)?.fence ?? 0
   return {
     operation,
@@ -59,26 +87,27 @@ function askOf({ resource }: Turn, command: Acquire): Ask {
     revision,
     disbelieved: disbelieve === undefined ? undefined : Math.min(disbelieve, keptFence),
     reference: command.reference ?? true,
+    ...(verifies && { verifies }),
+    ...(classic && { classic }),
   }
 }
 
 function standInLine(
   turn: Turn,
-  { row, ask, command }: { row: OperationPolicy; ask: Ask; command: Acquire },
+  { row, ask, command, grant }: { row: OperationPolicy; ask: Ask; command: Acquire; grant: Grant | undefined },
 ): AcquireReply {
   const { resource, policy, nowMs, events } = turn
   const { operation, owner, hold, waitMs } = command
   const lease = leaseOf(turn, command, command.placeTtlMs)
-  const present = resource.waiters.find(operation, owner)
+  const present = waiterOf(turn, operation, command)
   if (present) {
-    present.lease = lease
-    resource.waiters.renewed(present)
-    return { status: 'queued', position: resource.waiters.position(present) }
+    changeLease(turn, present, lease)
+    return queued(resource.waiters.position(present), grant)
   }
 
   const queueing = command.queueing ?? row.queueing ?? policy.queueing
   if (!queueing || waitMs === 0) return refused('busy')
-  if (resource.waiters.count(operation) >= policy.queueLimit) return refused('queue-full')
+  if (!turn.mayQueue || resource.waiters.count(operation) >= policy.queueLimit) return refused('queue-full')
 
   const waiter: Waiter = {
     ...ask,
@@ -90,9 +119,15 @@ function standInLine(
     waitUntilMs: waitMs === undefined ? undefined : nowMs + waitMs,
     lease,
   }
+  turn.leasesBefore.set(waiter, undefined)
   resource.waiters.append(waiter)
   const position = resource.waiters.position(waiter)
   const asker = { owner, node: ask.node, hold, session: lease.session }
   events.push({ type: 'queued', operation, asker, position, ...revisionOf(ask) })
-  return { status: 'queued', position }
+  return queued(position, grant)
+}
+
+/** How a place in line is told: with how far the one in the way is. */
+export function queued(position: number, grant: Grant | undefined): Queued {
+  return { status: 'queued', position, ...(grant?.progress !== undefined && { progress: grant.progress }) }
 }

@@ -1,4 +1,5 @@
-import { type OperationPolicy, operationOf } from './policy.ts'
+import { isInDoubt } from './contradiction.ts'
+import { type OperationPolicy, rowOf } from './policy.ts'
 import { reference } from './references.ts'
 import { type Refused, refused, type Skip } from './reply.ts'
 import type { KeptSuccess } from './state.ts'
@@ -11,6 +12,8 @@ export interface Ask {
   readonly revision: string | undefined
   readonly disbelieved: number | undefined
   readonly reference: boolean
+  readonly verifies?: boolean | undefined
+  readonly classic?: boolean | undefined
 }
 
 /**
@@ -19,34 +22,62 @@ export interface Ask {
  */
 export function arbitrate(turn: Turn, ask: Ask): Skip | Refused | undefined {
   const { resource, policy } = turn
-  const row = operationOf(policy, ask.operation)
+  const row = rowOf(policy, ask)
   if (!row) return refused('unknown-operation')
-
-  const kept = resource.kept.get(ask.operation)
-  const matches = kept !== undefined && kept.revision === ask.revision
-  if (matches && (ask.disbelieved === undefined || kept.fence > ask.disbelieved)) {
-    return skipped(turn, { row, ask, skip: skipOn(kept) })
-  }
-  if (resource.references.size > 0) {
-    if (row.whenReferenced === 'refuse') return refused('in-use')
-    if (row.whenReferenced === 'skip' && ask.disbelieved === undefined) {
-      return skipped(turn, { row, ask, skip: { status: 'skip', fence: 0 } })
-    }
-  }
-  if (matches) resource.kept.delete(ask.operation)
+  const skip = skipOn(turn, row, ask)
+  if (skip) return skipped(turn, { row, ask, skip })
+  if (resource.references.size > 0 && row.whenReferenced === 'refuse') return refused('in-use')
+  const kept = keptOf(turn, ask)
+  if (kept && isDisbelieved(kept, ask)) resource.kept.delete(ask.operation)
   return undefined
+}
+
+/** What an ask would skip on now, if the key is free. */
+export function skipOn(turn: Turn, row: OperationPolicy, ask: Omit<Ask, 'node' | 'reference'>): Skip | undefined {
+  if (isInDoubt(turn, ask.operation)) return undefined
+  const kept = keptOf(turn, ask)
+  if (kept && !isDisbelieved(kept, ask)) return skipOnKept(kept)
+  return isVouchedFor(turn, row, ask) ? { status: 'skip', fence: 0 } : undefined
 }
 
 /** A skip is a use of the resource: where the table says so, the node is referenced from now on. */
 export function skipped(
   turn: Turn,
-  { row, ask, skip }: { row: OperationPolicy; ask: Pick<Ask, 'node' | 'reference'>; skip: Skip },
+  { row, ask, skip }: { row: OperationPolicy; ask: Pick<Ask, 'node' | 'reference' | 'verifies'>; skip: Skip },
 ): Skip {
-  if (ask.reference && row.addsReference) reference(turn, ask.node)
+  if (isUse(row, ask)) reference(turn, ask.node)
   return skip
 }
 
-function skipOn(kept: KeptSuccess): Skip {
+/** Whether a skip references the node. One that will check for itself has not decided yet that it uses it. */
+export function isUse(row: OperationPolicy, ask: Pick<Ask, 'reference' | 'verifies'>): boolean {
+  return ask.reference && row.addsReference && !ask.verifies
+}
+
+/** Rule 2: the success that is kept of the same work. */
+function keptOf(
+  { resource }: Turn,
+  { operation, revision }: Pick<Ask, 'operation' | 'revision'>,
+): KeptSuccess | undefined {
+  const kept = resource.kept.get(operation)
+  return kept?.revision === revision ? kept : undefined
+}
+
+function isDisbelieved({ fence }: KeptSuccess, { disbelieved }: Pick<Ask, 'disbelieved'>): boolean {
+  return disbelieved !== undefined && fence <= disbelieved
+}
+
+/** Rule 3: nodes use the resource, so it is there. Of a version they say nothing. */
+function isVouchedFor(
+  { resource, edition }: Turn,
+  row: OperationPolicy,
+  { revision, disbelieved }: Pick<Ask, 'revision' | 'disbelieved'>,
+): boolean {
+  if (row.whenReferenced !== 'skip' || disbelieved !== undefined) return false
+  return resource.references.size > 0 && (revision === undefined || edition < 2)
+}
+
+function skipOnKept(kept: KeptSuccess): Skip {
   return {
     status: 'skip',
     fence: kept.fence,

@@ -1,22 +1,26 @@
+import { grantOf, isOnlyOthers, waiterOf } from './actor.ts'
 import type { Cancel } from './command.ts'
 import { endGrant } from './end.ts'
-import { keepAnswer, leave } from './go-on.ts'
+import { leave } from './go-on.ts'
+import { keepAnswer } from './memory.ts'
 import { releaseHold } from './release.ts'
 import { type CancelReply, refused } from './reply.ts'
 import type { Turn } from './turn.ts'
 
-export function cancel(turn: Turn, { operation, owner, hold }: Cancel): CancelReply {
-  const { resource } = turn
-  const grant = resource.grants.get(operation)
-  const waiter = resource.waiters.find(operation, owner)
+export function cancel(turn: Turn, command: Cancel): CancelReply {
+  const { operation, hold } = command
+  if (isOnlyOthers(turn, operation, command)) return refused('forbidden')
+  const grant = grantOf(turn, operation, command)
+  const waiter = waiterOf(turn, operation, command)
   // The ask itself may still be on its way: when it arrives, it finds that it was taken back.
-  keepAnswer(turn, { operation, owner, hold, revision: undefined, disbelieve: undefined }, refused('cancelled'))
+  const nodes = command.node === undefined ? (turn.actsFor ?? [undefined]) : [command.node]
+  for (const node of nodes) keepAnswer(turn, { ...command, node }, refused('cancelled'))
 
-  if (grant?.owner === owner && grant.holds.has(hold)) {
+  if (grant?.holds.has(hold)) {
     releaseHold(turn, { grant, hold, outcome: { outcome: 'cancelled' } })
     return { status: 'cancelled', was: 'granted' }
   }
-  if (grant?.owner === owner && grant.claimByMs !== undefined && grant.hold === hold) {
+  if (grant?.claimByMs !== undefined && grant.hold === hold) {
     endGrant(turn, grant, { outcome: 'cancelled' })
     return { status: 'cancelled', was: 'granted' }
   }

@@ -11,6 +11,11 @@ import type {
   RevokeReply,
 } from './reply.ts'
 
+/*
+ * `release`, `renew`, `cancel` and `progress` may name a node; where they do not, they reach the actors of the nodes that the
+ * asker may act for.
+ */
+
 /** Ask for a grant, ask again, or claim one that was given to a waiter: all of these are the same command. */
 export interface Acquire {
   readonly type: 'acquire'
@@ -31,26 +36,35 @@ export interface Acquire {
   readonly disbelieve?: number
   /** The asker has seen for itself that the work is there: it skips, and is referenced like any that skip. */
   readonly verified?: boolean
+  /** The asker will check for itself before it believes a skip: only its `verified` ask references the node. */
+  readonly verifies?: boolean
   /** False: neither a success nor a skip adds the node to the references. */
   readonly reference?: boolean
   /** Drop the node's own reference in the same step, whatever the answer is. */
   readonly dropReference?: boolean
   readonly queueing?: boolean
+  /**
+   * It came by the classic paths: an operation that no row names does its work once, and what the asker itself holds under
+   * another operation is waited for.
+   */
+  readonly classic?: boolean
 }
 
 export type Release = {
   readonly type: 'release'
   readonly operation: string
+  readonly node?: string
   readonly owner: string
   readonly hold: string
   /** Absent only on the classic paths, which do not know it. */
   readonly fence?: number
 } & ReportedOutcome
 
-/** Renew the implicit session of an owner on a key: its grant, or its place in line. */
+/** Renew the implicit session of an actor on a key: its grant, or its place in line. */
 export interface Renew {
   readonly type: 'renew'
   readonly operation: string
+  readonly node?: string
   readonly owner: string
   /** Needed to renew a grant, so that a stalled holder does not renew its successor's. */
   readonly fence?: number
@@ -60,6 +74,7 @@ export interface Renew {
 export interface Cancel {
   readonly type: 'cancel'
   readonly operation: string
+  readonly node?: string
   readonly owner: string
   readonly hold: string
 }
@@ -76,6 +91,7 @@ export interface Revoke {
 export interface Progress {
   readonly type: 'progress'
   readonly operation: string
+  readonly node?: string
   readonly owner: string
   readonly fence: number
   readonly progress: Json
@@ -91,11 +107,27 @@ export interface Recover {
   readonly type: 'recover'
 }
 
-/** The session is gone: its hold or its place under this key and owner goes with it. */
+/** These askers, who share a hold id with others, have heard their answer on a stream: it is not given again. */
+export interface Heard {
+  readonly type: 'heard'
+  readonly askers: readonly HeardAsker[]
+}
+
+export interface HeardAsker {
+  readonly operation: string
+  readonly node?: string | undefined
+  readonly owner: string
+  /** Of the answer that was heard: another one, that has come since, is still to be given. */
+  readonly fence: number
+}
+
+/** The session is gone: its holds or its places under this key and owner go with it. */
 export interface SessionLost {
   readonly type: 'session-lost'
   readonly session: string
   readonly operation: string
+  /** Absent: whichever nodes they are of. */
+  readonly node?: string
   readonly owner: string
 }
 
@@ -127,6 +159,7 @@ export type Command =
   | Cancel
   | Revoke
   | Progress
+  | Heard
   | Expire
   | Recover
   | SessionLost
@@ -142,6 +175,7 @@ interface Replies {
   cancel: CancelReply
   revoke: RevokeReply
   progress: ProgressReply
+  heard: DoneReply
   expire: DoneReply
   recover: DoneReply
   'session-lost': DoneReply

@@ -1,28 +1,32 @@
 import { skipped } from './arbitrate.ts'
+import { contradict } from './contradiction.ts'
 import { goOn, tell } from './go-on.ts'
 import { type Attempt, firstAttempt } from './grant.ts'
-import { type OperationPolicy, operationOf, plainOperation } from './policy.ts'
-import { reference } from './references.ts'
-import { type Failed, type Outcome, refused, type Skip, type SuccessOutcome } from './reply.ts'
-import { askName, type Grant } from './state.ts'
+import { type OperationPolicy, plainOperation, rowOf } from './policy.ts'
+import { dropAllReferences, reference } from './references.ts'
+import { type Failed, type Outcome, type ReleaseReply, refused, type Skip, type SuccessOutcome } from './reply.ts'
+import { askName, type Grant, revisionOf } from './state.ts'
 import { ANSWER_MS, RELEASED_MS, type Turn } from './turn.ts'
 
 type Unsuccessful = Exclude<Outcome, SuccessOutcome>
 
 /** Every grant ends here, once, whatever the reason; what follows for those who wait is decided here too. */
-export function endGrant(turn: Turn, grant: Grant, outcome: Outcome): void {
+export function endGrant(turn: Turn, grant: Grant, outcome: Outcome, releasedHold?: string): void {
   const { resource, events, nowMs } = turn
   const { operation, owner, node, fence, revision, attempt } = grant
+  const row = rowOf(turn.policy, grant) ?? plainOperation
+  const skips = outcome.outcome === 'success' && row.waitersOnSuccess === 'skip'
   const sessions = new Set<string>()
   for (const lease of [...grant.holds.values(), grant.unclaimedLease]) if (lease?.session) sessions.add(lease.session)
   resource.grants.delete(operation)
-  for (const hold of grant.holds.keys()) rememberEnd(turn, grant, hold)
-  events.push({ type: 'ended', operation, owner, node, sessions: [...sessions], fence, outcome, attempt })
+  for (const hold of grant.holds.keys()) if (hold !== releasedHold) rememberEnd(turn, grant, hold)
+  const ended = { operation, owner, node, sessions: [...sessions], fence, outcome, attempt }
+  events.push({ type: 'ended', ...ended, ...revisionOf(grant), ...(skips && { skips }) })
   if (wasClaimed(grant)) {
-    const recent = { outcome, node, owner, fence, revision, atMs: nowMs, untilMs: nowMs + ANSWER_MS }
+    const after = resource.successes
+    const recent = { outcome, node, owner, fence, revision, atMs: nowMs, after, untilMs: nowMs + ANSWER_MS }
     resource.recent.set(operation, recent)
   }
-  const row = operationOf(turn.policy, operation) ?? plainOperation
   if (outcome.outcome === 'success') succeed(turn, { grant, row, outcome })
   else fail(turn, { grant, row, outcome })
 }
@@ -31,17 +35,20 @@ export function endGrant(turn: Turn, grant: Grant, outcome: Outcome): void {
  * A hold that ended without being released is remembered like one that was: it cannot be released any more, and a
  * retry of its ask that comes late takes no second grant.
  */
-function rememberEnd({ resource, nowMs }: Turn, { operation, owner, fence }: Grant, hold: string): void {
-  const name = askName(operation, owner, hold)
-  if (resource.released.get(name)?.fence === fence) return
-  resource.released.set(name, { fence, reply: refused('unknown-grant'), untilMs: nowMs + RELEASED_MS })
+export function rememberEnd(
+  { resource, nowMs }: Turn,
+  grant: Grant,
+  hold: string,
+  reply: ReleaseReply = refused('unknown-grant'),
+): void {
+  const { node, fence } = grant
+  resource.released.set(askName({ ...grant, hold }), { node, fence, reply, untilMs: nowMs + RELEASED_MS })
 }
 
-/** One hold of several goes; the grant lives. */
+/** One hold of several goes, and has been remembered; the grant lives. */
 export function endHold(turn: Turn, grant: Grant, hold: string): void {
   const { operation, owner, node, fence } = grant
   const { session } = grant.holds.get(hold)!
-  rememberEnd(turn, grant, hold)
   grant.holds.delete(hold)
   turn.events.push({ type: 'hold-ended', operation, asker: { owner, node, hold, session }, fence })
 }
@@ -54,12 +61,14 @@ function succeed(
   const { operation, fence, node, revision } = grant
   const { result, effect } = outcome
   if (effect !== 'none') {
+    // First: what it keeps itself does not rest on these.
+    if (row.dropsReferences && turn.edition >= 2) dropAllReferences(turn)
     resource.kept.delete(operation)
     const keepMs = revision === undefined ? row.keepMs : row.keepRevisionMs
     if (keepMs > 0)
       resource.kept.set(operation, { revision, fence, node, atMs: nowMs, result, untilMs: nowMs + keepMs })
     if (row.addsReference && grant.reference) reference(turn, node)
-    for (const contradicted of row.contradicts) resource.kept.delete(contradicted)
+    contradict(turn, row)
   }
   if (row.waitersOnSuccess === 'skip') {
     const skip: Skip = {

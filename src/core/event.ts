@@ -44,6 +44,9 @@ export type Event =
       readonly fence: number
       readonly outcome: Outcome
       readonly attempt: number
+      readonly revision?: string
+      /** Whoever waited for the same revision skips on it. */
+      readonly skips?: true
     }
   | {
       readonly type: 'progress'
@@ -53,5 +56,49 @@ export type Event =
       readonly fence: number
       readonly progress: Json
     }
+  /** The same for those who wait: `owner` and `node` are the holder's. */
+  | {
+      readonly type: 'progress-told'
+      readonly operation: string
+      readonly askers: readonly (Asker & { readonly operation: string })[]
+      readonly owner: string
+      readonly node: string
+      readonly fence: number
+      readonly progress: Json
+    }
   | { readonly type: 'referenced'; readonly node: string }
   | { readonly type: 'dereferenced'; readonly node: string }
+
+/** One whom an event concerns: on which key, and the sessions that it hangs off there. */
+export interface Concern {
+  readonly operation: string
+  readonly node: string
+  readonly owner: string
+  readonly sessions: readonly string[]
+}
+
+/** Whom an event concerns. Whoever carries events asks this, and nobody else decides it. */
+export function concernsOf(event: Event): readonly Concern[] {
+  switch (event.type) {
+    case 'queued':
+    case 'granted':
+    case 'claimed':
+    case 'left':
+    case 'hold-ended':
+      return [concernOf(event.operation, event.asker)]
+    case 'told':
+      return event.askers.map((asker) => concernOf(event.operation, asker))
+    case 'progress-told':
+      return event.askers.map((asker) => concernOf(asker.operation, asker))
+    case 'ended':
+      return [event]
+    case 'progress':
+    case 'referenced':
+    case 'dereferenced':
+      return []
+  }
+}
+
+function concernOf(operation: string, { node, owner, session }: Asker): Concern {
+  return { operation, node, owner, sessions: session === undefined ? [] : [session] }
+}

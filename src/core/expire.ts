@@ -1,6 +1,8 @@
-import { endGrant, endHold } from './end.ts'
-import { endEmptyPause, goOn, keepAnswer, leave, passedOver, tell } from './go-on.ts'
+import { endGrant, endHold, rememberEnd } from './end.ts'
+import { endEmptyPause, goOn, leave, passedOver, tell } from './go-on.ts'
 import { isPaused } from './in-the-way.ts'
+import { keepAnswer } from './memory.ts'
+import { tellProgress } from './progress.ts'
 import { refused } from './reply.ts'
 import type { Grant, Resource } from './state.ts'
 import type { Turn } from './turn.ts'
@@ -8,7 +10,7 @@ import type { Turn } from './turn.ts'
 /** Applies every deadline that is due. The dead leave the queues first, so that nothing is handed to them. */
 export function expire(turn: Turn): void {
   const { resource, nowMs } = turn
-  for (const byOperation of [resource.kept, resource.recent]) forgetAll(byOperation, nowMs)
+  for (const byOperation of [resource.kept, resource.recent, resource.contradicted]) forgetAll(byOperation, nowMs)
   resource.answers.forget(nowMs)
   resource.released.forget(nowMs)
   for (let waiter = resource.waiters.due(nowMs); waiter; waiter = resource.waiters.due(nowMs)) {
@@ -25,6 +27,8 @@ export function expire(turn: Turn): void {
     goOn(turn, operation, pause)
   }
   goOnWhereFree(turn)
+  for (const grant of resource.grants.values())
+    if ((grant.progressDueMs ?? Infinity) <= nowMs) tellProgress(turn, grant)
 }
 
 /** Under a policy that was applied meanwhile, queues may be free that were not, and that nobody has gone on with. */
@@ -39,6 +43,7 @@ export function nextDeadlineMs(resource: Resource): number | undefined {
   let nextMs = nextActMs(resource) ?? Infinity
   for (const { untilMs } of resource.kept.values()) nextMs = Math.min(nextMs, untilMs)
   for (const { untilMs } of resource.recent.values()) nextMs = Math.min(nextMs, untilMs)
+  for (const { untilMs } of resource.contradicted.values()) nextMs = Math.min(nextMs, untilMs)
   for (const remembered of [resource.answers, resource.released])
     nextMs = Math.min(nextMs, remembered.nextDeadlineMs() ?? Infinity)
   return nextMs === Infinity ? undefined : nextMs
@@ -52,6 +57,7 @@ export function nextActMs(resource: Resource): number | undefined {
   }
   for (const grant of resource.grants.values()) {
     at(grant.claimByMs)
+    at(grant.progressDueMs)
     at(grant.unclaimedLease?.expiresAtMs)
     for (const lease of grant.holds.values()) at(lease.expiresAtMs)
   }
@@ -81,8 +87,12 @@ export function loseHolds(
   turn: Turn,
   { grant, holds, left = false }: { grant: Grant; holds: readonly string[]; left?: boolean },
 ): void {
-  if (holds.length < grant.holds.size) for (const hold of holds) endHold(turn, grant, hold)
-  else endGrant(turn, grant, left ? { outcome: 'cancelled' } : { outcome: 'expired', error: 'its session ran out' })
+  if (holds.length < grant.holds.size) {
+    for (const hold of holds) {
+      rememberEnd(turn, grant, hold)
+      endHold(turn, grant, hold)
+    }
+  } else endGrant(turn, grant, left ? { outcome: 'cancelled' } : { outcome: 'expired', error: 'its session ran out' })
 }
 
 function forgetAll(map: Map<string, { readonly untilMs: number }>, nowMs: number): void {

@@ -2,9 +2,11 @@ import { arbitrate } from './arbitrate.ts'
 import type { Asker } from './event.ts'
 import { type Attempt, firstAttempt, grantToWaiter } from './grant.ts'
 import { grantInTheWay } from './in-the-way.ts'
+import { keepAnswer } from './memory.ts'
+import { removeWaiter } from './places.ts'
 import { type Answer, refused } from './reply.ts'
-import { askName, SHARED_HOLD, type Waiter } from './state.ts'
-import { ANSWER_MS, type Turn } from './turn.ts'
+import type { Waiter } from './state.ts'
+import type { Turn } from './turn.ts'
 
 /** Work that failed: the attempt that comes next for a waiter of the same key and revision. */
 export interface FailedWork extends Attempt {
@@ -13,14 +15,13 @@ export interface FailedWork extends Attempt {
 
 /** The head is arbitrated by rules 2 to 4; if it skips or is refused it is told and leaves, and the next is tried. */
 export function goOn(turn: Turn, operation: string, failed?: FailedWork): void {
-  const { resource } = turn
   if (grantInTheWay(turn, operation)) return
   for (;;) {
     const waiter = nextInLine(turn, operation, failed)
     if (!waiter) return
     const verdict = arbitrate(turn, waiter)
     if (!verdict) {
-      resource.waiters.remove(waiter)
+      removeWaiter(turn, waiter)
       const goesOn = failed && waiter.operation === operation && waiter.revision === failed.revision
       grantToWaiter(turn, waiter, goesOn ? failed : firstAttempt)
       return
@@ -34,7 +35,7 @@ export function tell(turn: Turn, waiters: readonly Waiter[], answer: Answer): vo
   const first = waiters[0]
   if (!first) return
   for (const waiter of waiters) {
-    turn.resource.waiters.remove(waiter)
+    removeWaiter(turn, waiter)
     keepAnswer(turn, waiter, answer)
   }
   turn.events.push({ type: 'told', operation: first.operation, askers: waiters.map(askerOf), answer })
@@ -43,7 +44,7 @@ export function tell(turn: Turn, waiters: readonly Waiter[], answer: Answer): vo
 /** A waiter leaves untold; a queue that was paused for it alone goes on elsewhere. */
 export function leave(turn: Turn, waiter: Waiter): void {
   const { operation } = waiter
-  turn.resource.waiters.remove(waiter)
+  removeWaiter(turn, waiter)
   turn.events.push({ type: 'left', operation, asker: askerOf(waiter) })
   endEmptyPause(turn, operation)
 }
@@ -52,18 +53,6 @@ export function endEmptyPause(turn: Turn, operation: string): void {
   const { resource } = turn
   if (resource.waiters.count(operation) > 0 || !resource.pauses.delete(operation)) return
   goOn(turn, operation)
-}
-
-/** Kept for the ask itself, should it ask again. The shared hold id says nothing of who asks: a late claim by it is a new ask. */
-export function keepAnswer(
-  { resource, nowMs }: Turn,
-  ask: Pick<Waiter, 'operation' | 'owner' | 'hold' | 'revision' | 'disbelieve'>,
-  answer: Answer,
-): void {
-  const { operation, owner, hold, revision, disbelieve } = ask
-  if (hold === SHARED_HOLD && answer.status === 'refused') return
-  const kept = { revision, disbelieve, answer, untilMs: nowMs + ANSWER_MS }
-  resource.answers.set(askName(operation, owner, hold), kept)
 }
 
 /** The refusal of a claim that comes too late. */
@@ -77,6 +66,6 @@ function nextInLine({ resource, policy }: Turn, operation: string, failed?: Fail
   return heads.sort((a, b) => a.ticket - b.ticket)[0]
 }
 
-function askerOf({ owner, node, hold, lease }: Waiter): Asker {
+export function askerOf({ owner, node, hold, lease }: Waiter): Asker {
   return { owner, node, hold, session: lease.session }
 }

@@ -56,7 +56,7 @@ export function granted(grant: Grant): Granted {
   }
 }
 
-/** All holds without a session share the implicit session of this owner and key. Says for how long it is good now. */
+/** All holds without a session share the implicit session of this actor and key. Says for how long it is good now. */
 export function renewImplicit(turn: Turn, grant: Grant): number | undefined {
   let expiresInMs: number | undefined
   for (const [hold, lease] of grant.holds) {
@@ -93,6 +93,7 @@ function newGrant(
     reference: ask.reference,
     hold: ask.hold,
     disbelieve: ask.disbelieve,
+    ...(ask.classic && { classic: true }),
     claimByMs: undefined,
     unclaimedLease: undefined,
     holds: new Map(),

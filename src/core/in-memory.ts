@@ -11,41 +11,70 @@ export function resourceInMemory(namespace: string, id: string): Resource {
   return newResource(namespace, id, keeping)
 }
 
-/** By age: the oldest come first. */
-export class RememberedInMemory<Value extends { readonly untilMs: number }> implements Remembered<Value> {
-  readonly #values = new Map<string, Value>()
+/** By name, and by age: the oldest is forgotten first. */
+export class RememberedInMemory<Value extends { readonly node?: string | undefined; readonly untilMs: number }>
+  implements Remembered<Value>
+{
+  readonly #byName = new Map<string, Entry<Value>>()
+  readonly #byAge = new Set<Entry<Value>>()
 
   get size(): number {
-    return this.#values.size
+    return this.#byAge.size
   }
 
-  get(name: string): Value | undefined {
-    return this.#values.get(name)
+  of(name: string): readonly Value[] {
+    const values: Value[] = []
+    for (let entry = this.#byName.get(name); entry; entry = entry.next) values.push(entry.value)
+    return values
   }
 
   set(name: string, value: Value): void {
-    this.#values.delete(name)
-    this.#values.set(name, value)
+    this.#remove(name, value.node)
+    const entry: Entry<Value> = { name, value, next: undefined }
+    let last = this.#byName.get(name)
+    while (last?.next) last = last.next
+    if (last) last.next = entry
+    else this.#byName.set(name, entry)
+    this.#byAge.add(entry)
   }
 
-  delete(name: string): void {
-    this.#values.delete(name)
+  delete(name: string, { node }: Value): void {
+    this.#remove(name, node)
   }
 
   /** The first that is not due ends the search. */
   forget(nowMs: number): void {
-    for (const [name, { untilMs }] of this.#values) {
-      if (untilMs > nowMs) return
-      this.#values.delete(name)
+    for (const { name, value } of this.#byAge) {
+      if (value.untilMs > nowMs) return
+      this.#remove(name, value.node)
     }
   }
 
   nextDeadlineMs(): number | undefined {
-    return this.#values.values().next().value?.untilMs
+    return this.#byAge.values().next().value?.value.untilMs
   }
 
   /** Oldest first. */
-  entries(): IterableIterator<[string, Value]> {
-    return this.#values.entries()
+  entries(): readonly [string, Value][] {
+    return Array.from(this.#byAge, ({ name, value }) => [name, value])
   }
+
+  #remove(name: string, node: string | undefined): void {
+    let before: Entry<Value> | undefined
+    for (let entry = this.#byName.get(name); entry; before = entry, entry = entry.next) {
+      if (entry.value.node !== node) continue
+      this.#byAge.delete(entry)
+      if (before) before.next = entry.next
+      else if (entry.next) this.#byName.set(name, entry.next)
+      else this.#byName.delete(name)
+      return
+    }
+  }
+}
+
+/** What one node has under a name; `next`: what another one has. */
+interface Entry<Value> {
+  readonly name: string
+  readonly value: Value
+  next: Entry<Value> | undefined
 }

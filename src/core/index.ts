@@ -1,23 +1,30 @@
+export { type Actor, type ActorName, mayActFor } from './actor.ts'
 export type * from './command.ts'
 export { Deadlines, type Indexes } from './deadlines.ts'
-export type { Asker, Event } from './event.ts'
+export { type Asker, type Concern, concernsOf, type Event } from './event.ts'
 export { nextActMs, nextDeadlineMs } from './expire.ts'
 export { RememberedInMemory, resourceInMemory } from './in-memory.ts'
+export { type PlaceChanges, placesOf, type SessionPlace } from './places.ts'
 export {
   builtInOperations,
+  completePolicy,
   defaultNamespacePolicy,
   defaultPolicy,
+  isSamePolicy,
   type NamespacePolicy,
   type OperationPolicy,
   operationOf,
   type Policy,
   plainOperation,
   policyOf,
+  type SaidPolicy,
+  saidIn,
 } from './policy.ts'
 export type * from './reply.ts'
 export {
   askName,
-  type EndedHold,
+  type Contradiction,
+  type EndedAsk,
   type Grant,
   isIdle,
   type Keeping,
@@ -34,6 +41,6 @@ export {
   type Waiters,
 } from './state.ts'
 export { type Step, step } from './step.ts'
-export type { Context } from './turn.ts'
-export type { GrantView, KeptView, RecentView, ResourceView, WaiterView } from './view.ts'
-export { type Standing, standingOf, viewOf } from './view.ts'
+export { type Context, EDITION, type Facts } from './turn.ts'
+export type { GrantView, KeptView, RecentView, ResourceView, WaiterPage, WaiterView } from './view.ts'
+export { type AskToLookAt, lateSkip, type Standing, standingOf, viewOf, waitersOf } from './view.ts'

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { builtInOperations, defaultNamespacePolicy, defaultPolicy, operationOf, policyOf } from './policy.ts'
+import { builtInOperations, defaultNamespacePolicy, defaultPolicy, operationOf, policyOf, rowOf } from './policy.ts'
 
 const HOUR_MS = 3_600_000
 
 test('the built-in rows are those of the design', () => {
-  const none = { attempts: 0, retryDelayMs: 0 }
+  const none = { attempts: 0, retryDelayMs: 0, dropsReferences: false }
   expect(builtInOperations).toEqual({
     pull: {
       whenReferenced: 'skip',
@@ -32,6 +32,7 @@ test('the built-in rows are those of the design', () => {
       keepRevisionMs: 0,
       contradicts: ['pull', 'update'],
       ...none,
+      dropsReferences: true,
     },
     lock: {
       whenReferenced: 'allow',
@@ -63,4 +64,12 @@ test('`updateRequiresNoRef` is a switch of updates alone', () => {
   expect(operationOf(policy, 'unknown')).toBeUndefined()
   expect(operationOf({ ...policy, operations: {} }, 'update')).toBeUndefined()
   expect(operationOf(defaultNamespacePolicy, 'update')).toBe(builtInOperations.update)
+})
+
+test('what no row names is work that is done once for classic clients, and nothing for the others', () => {
+  const once = { ...builtInOperations.lock, waitersOnSuccess: 'skip' }
+  expect(rowOf(defaultNamespacePolicy, { operation: 'image-layer', classic: true })).toEqual(once)
+  expect(rowOf(defaultNamespacePolicy, { operation: 'constructor', classic: true })).toEqual(once)
+  expect(rowOf(defaultNamespacePolicy, { operation: 'image-layer' })).toBeUndefined()
+  expect(rowOf(defaultNamespacePolicy, { operation: 'pull', classic: true })).toBe(builtInOperations.pull)
 })

@@ -6,6 +6,8 @@ export interface OperationPolicy {
   readonly waitersOnSuccess: 'skip' | 'next'
   /** Whether a success (and a skip) adds the node to the resource's references. */
   readonly addsReference: boolean
+  /** Whether a success drops all references: what they vouched for is gone. */
+  readonly dropsReferences: boolean
   /** How long a success without a revision is kept; 0 keeps none. */
   readonly keepMs: number
   /** How long a success with a revision is kept; 0 keeps none. */
@@ -46,6 +48,7 @@ export const plainOperation: OperationPolicy = {
   whenReferenced: 'allow',
   waitersOnSuccess: 'next',
   addsReference: false,
+  dropsReferences: false,
   keepMs: 0,
   keepRevisionMs: 0,
   attempts: 0,
@@ -64,9 +67,18 @@ export const builtInOperations: Readonly<Record<string, OperationPolicy>> = {
     contradicts: ['delete'],
   },
   update: { ...plainOperation, waitersOnSuccess: 'skip', keepRevisionMs: HOUR_MS, contradicts: ['delete'] },
-  delete: { ...plainOperation, whenReferenced: 'refuse', waitersOnSuccess: 'skip', contradicts: ['pull', 'update'] },
+  delete: {
+    ...plainOperation,
+    whenReferenced: 'refuse',
+    waitersOnSuccess: 'skip',
+    dropsReferences: true,
+    contradicts: ['pull', 'update'],
+  },
   lock: plainOperation,
 }
+
+/** An operation of a classic client's own: work that is done once, and of which nothing is kept. */
+const unlistedOperation: OperationPolicy = { ...plainOperation, waitersOnSuccess: 'skip' }
 
 export const defaultNamespacePolicy: NamespacePolicy = {
   exclusion: 'operation',
@@ -89,4 +101,66 @@ export function operationOf(policy: NamespacePolicy, operation: string): Operati
   const row = Object.hasOwn(policy.operations, operation) ? policy.operations[operation] : undefined
   if (row && operation === 'update' && policy.updateRequiresNoRef) return { ...row, whenReferenced: 'refuse' }
   return row
+}
+
+/** The row by which an ask is decided: classic clients may ask for what no row names. */
+export function rowOf(
+  policy: NamespacePolicy,
+  { operation, classic }: { readonly operation: string; readonly classic?: boolean | undefined },
+): OperationPolicy | undefined {
+  return operationOf(policy, operation) ?? (classic ? unlistedOperation : undefined)
+}
+
+/** What users have said: everything else is as built in. */
+export interface SaidPolicy {
+  readonly namespaces: Readonly<Record<string, SaidNamespace>>
+}
+
+export interface SaidNamespace extends Partial<Omit<NamespacePolicy, 'operations'>> {
+  readonly operations?: Readonly<Record<string, Partial<OperationPolicy>>>
+}
+
+/** Built-in rows and columns complete what was said, also what was said before there were such rows and columns. */
+export function completePolicy({ namespaces }: SaidPolicy): Policy {
+  const complete: Record<string, NamespacePolicy> = { ...defaultPolicy.namespaces }
+  for (const [name, { operations = {}, ...switches }] of Object.entries(namespaces)) {
+    const rows: Record<string, OperationPolicy> = { ...builtInOperations }
+    for (const [operation, row] of Object.entries(operations)) rows[operation] = { ...builtInRow(operation), ...row }
+    complete[name] = { ...defaultNamespacePolicy, ...switches, operations: rows }
+  }
+  return { namespaces: complete }
+}
+
+/** What of a policy is not as built in: that is kept and compared. In an order of its own, so that the same is the same text. */
+export function saidIn({ namespaces }: Policy): SaidPolicy {
+  const said: Record<string, SaidNamespace> = {}
+  for (const [name, { operations, ...switches }] of sortedEntries(namespaces)) {
+    const rows: Record<string, Partial<OperationPolicy>> = {}
+    for (const [operation, row] of sortedEntries(operations)) {
+      const changed = difference(row, builtInRow(operation))
+      const isNew = !Object.hasOwn(builtInOperations, operation)
+      if (isNew || Object.keys(changed).length > 0) rows[operation] = changed
+    }
+    const { operations: _, ...built } = defaultNamespacePolicy
+    said[name] = { ...difference(switches, built), ...(Object.keys(rows).length > 0 && { operations: rows }) }
+  }
+  return { namespaces: said }
+}
+
+export function isSamePolicy(one: Policy, other: Policy): boolean {
+  return JSON.stringify(saidIn(one)) === JSON.stringify(saidIn(other))
+}
+
+function builtInRow(operation: string): OperationPolicy {
+  return (Object.hasOwn(builtInOperations, operation) ? builtInOperations[operation] : undefined) ?? plainOperation
+}
+
+function difference<Columns extends object>(columns: Columns, built: Columns): Partial<Columns> {
+  const isOther = ([name, value]: [string, unknown]) =>
+    JSON.stringify(value) !== JSON.stringify((built as Record<string, unknown>)[name])
+  return Object.fromEntries(sortedEntries(columns).filter(isOther)) as Partial<Columns>
+}
+
+function sortedEntries<Value>(object: Readonly<Record<string, Value>> | object): [string, Value][] {
+  return Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1))
 }

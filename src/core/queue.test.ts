@@ -4,10 +4,10 @@ import { WaitersInMemory } from './queue.ts'
 import type { Waiter } from './state.ts'
 
 /** Some hang off a session; of the others, several are due at the same moment. */
-const waiter = (operation: string, owner: string, ticket: number): Waiter => ({
+const waiter = (operation: string, owner: string, ticket: number, node = owner): Waiter => ({
   operation,
   owner,
-  node: owner,
+  node,
   hold: '1',
   ticket,
   sinceMs: 0,
@@ -25,30 +25,36 @@ test('queues keep the order of arrival through every way of leaving', () => {
   const act = fc.record({
     leave: fc.boolean(),
     operation: fc.constantFrom('pull', 'lock'),
-    owner: fc.nat(15).map(String),
+    owner: fc.nat(7).map(String),
+    node: fc.constantFrom('a', 'b'),
   })
   fc.assert(
     fc.property(fc.array(act, { maxLength: 150, size: 'max' }), (acts) => {
       const waiters = new WaitersInMemory()
       const expected: Waiter[] = []
       let ticket = 0
-      for (const { leave, operation, owner } of acts) {
-        const present = expected.findIndex((each) => each.operation === operation && each.owner === owner)
+      for (const { leave, operation, owner, node } of acts) {
+        const isSame = (each: Waiter) => each.operation === operation && each.owner === owner && each.node === node
+        const present = expected.findIndex(isSame)
         if (leave && present >= 0) waiters.remove(expected.splice(present, 1)[0]!)
         else if (!leave && present < 0) {
-          const added = waiter(operation, owner, ++ticket)
+          const added = waiter(operation, owner, ++ticket, node)
           expected.push(added)
           waiters.append(added)
         }
         expect(waiters.size).toBe(expected.length)
         expect(waiters.list(Infinity)).toEqual(expected)
         expect(waiters.list(3)).toEqual(expected.slice(0, 3))
+        const after = Math.floor(ticket / 2)
+        expect(waiters.list(3, after)).toEqual(expected.filter((each) => each.ticket > after).slice(0, 3))
         const queues = ['pull', 'lock'].map((name) => expected.filter((each) => each.operation === name))
         expect(waiters.operations().sort()).toEqual(['lock', 'pull'].filter((name) => waiters.count(name) > 0))
         for (const queue of queues) {
           const name = queue === queues[0] ? 'pull' : 'lock'
           expect(waiters.head(name)).toBe(queue[0])
           expect(waiters.count(name)).toBe(queue.length)
+          expect(waiters.all(name)).toEqual(queue)
+          expect(waiters.ofOwner(name, owner)).toEqual(queue.filter((each) => each.owner === owner))
           expect(waiters.ofRevision(name, 'v')).toEqual(queue.filter(({ revision }) => revision === 'v'))
           for (const [index, each] of queue.entries()) expect(waiters.position(each)).toBe(index + 1)
         }

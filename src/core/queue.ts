@@ -24,17 +24,16 @@ export class WaitersInMemory implements Waiters {
     return this.#queues.get(operation)?.head()
   }
 
-  find(operation: string, owner: string): Waiter | undefined {
-    return this.#queues.get(operation)?.find(owner)
+  ofOwner(operation: string, owner: string): readonly Waiter[] {
+    return this.#queues.get(operation)?.ofOwner(owner) ?? []
+  }
+
+  all(operation: string): Waiter[] {
+    return this.#queues.get(operation)?.all() ?? []
   }
 
   ofRevision(operation: string, revision: string | undefined): Waiter[] {
-    return (
-      this.#queues
-        .get(operation)
-        ?.all()
-        .filter((waiter) => waiter.revision === revision) ?? []
-    )
+    return this.all(operation).filter((waiter) => waiter.revision === revision)
   }
 
   position(waiter: Waiter): number {
@@ -73,9 +72,10 @@ export class WaitersInMemory implements Waiters {
     return this.#deadlines.nextMs()
   }
 
-  list(limit: number): Waiter[] {
+  list(limit: number, afterTicket = 0): Waiter[] {
     const all = [...this.#queues.values()].flatMap((queue) => queue.all())
-    return all.sort((a, b) => a.ticket - b.ticket).slice(0, limit)
+    const later = afterTicket === 0 ? all : all.filter(({ ticket }) => ticket > afterTicket)
+    return later.sort((a, b) => a.ticket - b.ticket).slice(0, limit)
   }
 }
 
@@ -86,34 +86,37 @@ export class WaitersInMemory implements Waiters {
 class Queue {
   #places: (Waiter | undefined)[] = []
   #first = 0
+  /** In the order of the queue. */
   #indexes = new Map<Waiter, number>()
-  readonly #byOwner = new Map<string, Waiter>()
+  readonly #byOwner = new Map<string, readonly Waiter[]>()
 
   get size(): number {
-    return this.#byOwner.size
+    return this.#indexes.size
   }
 
   head(): Waiter | undefined {
     return this.#places[this.#first]
   }
 
-  find(owner: string): Waiter | undefined {
-    return this.#byOwner.get(owner)
+  ofOwner(owner: string): readonly Waiter[] {
+    return this.#byOwner.get(owner) ?? []
   }
 
   all(): Waiter[] {
-    return [...this.#byOwner.values()]
+    return [...this.#indexes.keys()]
   }
 
   append(waiter: Waiter): void {
     this.#indexes.set(waiter, this.#places.push(waiter) - 1)
-    this.#byOwner.set(waiter.owner, waiter)
+    this.#byOwner.set(waiter.owner, [...this.ofOwner(waiter.owner), waiter])
   }
 
   remove(waiter: Waiter): void {
     this.#places[this.#indexes.get(waiter)!] = undefined
     this.#indexes.delete(waiter)
-    this.#byOwner.delete(waiter.owner)
+    const others = this.ofOwner(waiter.owner).filter((each) => each !== waiter)
+    if (others.length > 0) this.#byOwner.set(waiter.owner, others)
+    else this.#byOwner.delete(waiter.owner)
     while (this.#first < this.#places.length && this.#places[this.#first] === undefined) this.#first++
     if (this.#places.length > 2 * this.size + 16) this.#closeHoles()
   }

@@ -1,4 +1,5 @@
 import { renewed, renewImplicit } from './grant.ts'
+import { changeLease } from './places.ts'
 import type { Turn } from './turn.ts'
 
 /**
@@ -15,7 +16,6 @@ export function recover(turn: Turn): void {
     grant.unclaimedLease = renewed(turn, grant.unclaimedLease!)
   }
   for (const waiter of resource.waiters.list(Infinity)) {
-    waiter.lease = renewed(turn, waiter.lease)
-    resource.waiters.renewed(waiter)
+    changeLease(turn, waiter, renewed(turn, waiter.lease))
   }
 }

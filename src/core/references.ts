@@ -1,9 +1,11 @@
 import type { AddReference, DropNode, ReleaseReference } from './command.ts'
+import { areReferencesInDoubt } from './contradiction.ts'
 import { operationOf } from './policy.ts'
-import type { ReferencesReply } from './reply.ts'
+import { type ReferencesReply, refused } from './reply.ts'
 import type { Turn } from './turn.ts'
 
 export function addReference(turn: Turn, command: AddReference): ReferencesReply {
+  if (areReferencesInDoubt(turn)) return refused('busy')
   reference(turn, command.node)
   return countOf(turn)
 }
@@ -37,6 +39,11 @@ export function dereference(turn: Turn, node: string): void {
   for (const operation of resource.kept.keys()) {
     if (operationOf(policy, operation)?.addsReference) resource.kept.delete(operation)
   }
+}
+
+/** What they vouched for is gone, and so is what came in meanwhile. */
+export function dropAllReferences(turn: Turn): void {
+  for (const node of [...turn.resource.references]) dereference(turn, node)
 }
 
 function countOf(turn: Turn): ReferencesReply {

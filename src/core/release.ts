@@ -1,14 +1,16 @@
+import { grantOf, isNamed, isOnlyOthers } from './actor.ts'
 import type { Release } from './command.ts'
-import { endGrant, endHold } from './end.ts'
+import { endGrant, endHold, rememberEnd } from './end.ts'
+import { recall } from './memory.ts'
 import { type Refused, type Released, type ReleaseReply, type ReportedOutcome, refused } from './reply.ts'
-import { askName, type Grant } from './state.ts'
-import { RELEASED_MS, type Turn } from './turn.ts'
+import type { Grant } from './state.ts'
+import type { Turn } from './turn.ts'
 
 export function release(turn: Turn, command: Release): ReleaseReply {
-  const { operation, owner, hold, fence } = command
-  const grant = turn.resource.grants.get(operation)
-  if (!grant || grant.owner !== owner || (fence ?? grant.fence) !== grant.fence || !grant.holds.has(hold)) {
-    return repeated(turn, command) ?? refusal(grant, command)
+  const { operation, hold, fence } = command
+  const grant = grantOf(turn, operation, command)
+  if (!grant || (fence ?? grant.fence) !== grant.fence || !grant.holds.has(hold)) {
+    return repeated(turn, command) ?? refusal(turn, command)
   }
   return releaseHold(turn, { grant, hold, outcome: outcomeOf(command) })
 }
@@ -18,23 +20,25 @@ export function releaseHold(
   turn: Turn,
   { grant, hold, outcome }: { grant: Grant; hold: string; outcome: ReportedOutcome },
 ): Released {
-  const { operation, owner, fence } = grant
   const reply: Released = { status: 'released', outcome: outcome.outcome, holdsLeft: grant.holds.size - 1 }
-  turn.resource.released.set(askName(operation, owner, hold), { fence, reply, untilMs: turn.nowMs + RELEASED_MS })
+  rememberEnd(turn, grant, hold, reply)
   if (reply.holdsLeft > 0) endHold(turn, grant, hold)
-  else endGrant(turn, grant, outcome)
+  else endGrant(turn, grant, outcome, hold)
   return reply
 }
 
 /** The same release again, perhaps because the first reply was lost, gets the same answer. */
-function repeated({ resource }: Turn, { operation, owner, hold, fence }: Release): ReleaseReply | undefined {
-  const done = resource.released.get(askName(operation, owner, hold))
-  return done && (fence ?? done.fence) === done.fence ? done.reply : undefined
+function repeated(turn: Turn, command: Release): ReleaseReply | undefined {
+  const { fence } = command
+  return recall(turn, turn.resource.released, command, (ended) => (fence ?? ended.fence) === ended.fence)?.reply
 }
 
-function refusal(grant: Grant | undefined, { owner, fence }: Release): Refused {
+function refusal(turn: Turn, command: Release): Refused {
+  const { operation, fence } = command
+  const grant = turn.resource.grants.get(operation)
+  if (isOnlyOthers(turn, operation, command)) return refused('forbidden')
   if (!grant) return refused('unknown-grant')
-  if (grant.owner === owner && fence !== undefined && fence !== grant.fence) return refused('stale-fence')
+  if (isNamed(turn, grant, command) && fence !== undefined && fence !== grant.fence) return refused('stale-fence')
   return refused('not-holder')
 }
 

@@ -1,12 +1,14 @@
+import { grantOf, isOnlyOthers, waiterOf } from './actor.ts'
 import type { Renew } from './command.ts'
 import { renewed, renewImplicit } from './grant.ts'
+import { changeLease } from './places.ts'
 import { type RenewReply, refused } from './reply.ts'
 import type { Turn } from './turn.ts'
 
-export function renew(turn: Turn, { operation, owner, fence }: Renew): RenewReply {
-  const { resource } = turn
-  const grant = resource.grants.get(operation)
-  if (grant?.owner === owner) {
+export function renew(turn: Turn, command: Renew): RenewReply {
+  const { operation, fence } = command
+  const grant = grantOf(turn, operation, command)
+  if (grant) {
     if (grant.claimByMs !== undefined) {
       // Not yet claimed: the place in line is what lives on. The claim time runs all the same.
       grant.unclaimedLease = renewed(turn, grant.unclaimedLease!)
@@ -14,11 +16,13 @@ export function renew(turn: Turn, { operation, owner, fence }: Renew): RenewRepl
     }
     return fence === grant.fence ? renewedReply(renewImplicit(turn, grant)) : refused('stale-fence')
   }
-  const waiter = resource.waiters.find(operation, owner)
-  if (!waiter) return refused(grant ? 'not-holder' : 'unknown-grant')
-  waiter.lease = renewed(turn, waiter.lease)
-  resource.waiters.renewed(waiter)
-  return renewedReply(waiter.lease.ttlMs)
+  const waiter = waiterOf(turn, operation, command)
+  if (waiter) {
+    changeLease(turn, waiter, renewed(turn, waiter.lease))
+    return renewedReply(waiter.lease.ttlMs)
+  }
+  if (isOnlyOthers(turn, operation, command)) return refused('forbidden')
+  return refused(turn.resource.grants.has(operation) ? 'not-holder' : 'unknown-grant')
 }
 
 function renewedReply(expiresInMs: number | undefined): RenewReply {

@@ -27,6 +27,7 @@ export type RefusalCode =
   | 'stale-fence'
   | 'unknown-grant'
   | 'session-lost'
+  | 'forbidden'
 
 /** How the attempt before this one ended. */
 export interface PreviousAttempt {
@@ -46,6 +47,8 @@ export interface Granted {
 export interface Queued {
   readonly status: 'queued'
   readonly position: number
+  /** How far the one is that stands in the way, where it has said so. */
+  readonly progress?: Json
 }
 
 /** 'This has been done already'. The fence is 0 where it rests on references alone, and then nobody is named. */
@@ -88,10 +91,10 @@ export interface Released {
 export type ReleaseReply = Released | Refused
 export type RenewReply = { readonly status: 'renewed'; readonly expiresInMs?: number } | Refused
 /** What the ask was when it was taken back. */
-export type CancelReply = { readonly status: 'cancelled'; readonly was: 'granted' | 'queued' | 'nothing' }
+export type CancelReply = { readonly status: 'cancelled'; readonly was: 'granted' | 'queued' | 'nothing' } | Refused
 export type RevokeReply = { readonly status: 'revoked'; readonly fence: number; readonly node: string } | Refused
 export type ProgressReply = { readonly status: 'noted' } | Refused
-export type ReferencesReply = { readonly status: 'references'; readonly count: number }
+export type ReferencesReply = { readonly status: 'references'; readonly count: number } | Refused
 export type DoneReply = { readonly status: 'done' }
 
 export function refused(code: RefusalCode): Refused {

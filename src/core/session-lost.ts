@@ -1,3 +1,4 @@
+import { grantOf, isNamed } from './actor.ts'
 import type { Leave, SessionLost } from './command.ts'
 import { endGrant } from './end.ts'
 import { loseHolds, passOver } from './expire.ts'
@@ -6,20 +7,20 @@ import type { DoneReply } from './reply.ts'
 import type { Turn } from './turn.ts'
 
 /** What hung off the session under this key and owner goes: with the session itself, or because it gives it up. */
-export function sessionLost(turn: Turn, { type, session, operation, owner }: SessionLost | Leave): DoneReply {
+export function sessionLost(turn: Turn, command: SessionLost | Leave): DoneReply {
+  const { type, session, operation, owner } = command
   const { resource } = turn
-  const waiter = resource.waiters.find(operation, owner)
-  if (waiter?.lease.session === session) leave(turn, waiter)
+  for (const waiter of resource.waiters.ofOwner(operation, owner))
+    if (waiter.lease.session === session && isNamed(turn, waiter, command)) leave(turn, waiter)
 
-  const grant = resource.grants.get(operation)
-  if (grant?.owner === owner) {
-    if (grant.claimByMs === undefined) {
-      const lost = [...grant.holds].filter(([, lease]) => lease.session === session).map(([hold]) => hold)
-      loseHolds(turn, { grant, holds: lost, left: type === 'leave' })
-    } else if (grant.unclaimedLease!.session === session) {
-      if (type === 'leave') endGrant(turn, grant, { outcome: 'cancelled' })
-      else passOver(turn, grant)
-    }
+  const grant = grantOf(turn, operation, command)
+  if (grant?.claimByMs !== undefined) {
+    if (grant.unclaimedLease!.session !== session) return { status: 'done' }
+    if (type === 'leave') endGrant(turn, grant, { outcome: 'cancelled' })
+    else passOver(turn, grant)
+  } else if (grant) {
+    const lost = [...grant.holds].filter(([, lease]) => lease.session === session).map(([hold]) => hold)
+    loseHolds(turn, { grant, holds: lost, left: type === 'leave' })
   }
   return { status: 'done' }
 }

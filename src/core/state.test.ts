@@ -11,6 +11,7 @@ const parts: Record<string, (resource: Resource) => unknown> = {
   'a pause': ({ pauses }) => pauses.set('pull', kept),
   'a kept success': (resource) => resource.kept.set('pull', kept),
   'a recent outcome': ({ recent }) => recent.set('pull', kept),
+  'a contradiction': ({ contradicted }) => contradicted.set('pull', kept),
   'a reference': ({ references }) => references.add('a'),
   'a kept answer': ({ answers }) => answers.set('a', kept),
   'a released hold': ({ released }) => released.set('a', kept),
@@ -20,6 +21,7 @@ test('a resource of which nothing is known but its fence is idle', () => {
   const resource = resourceInMemory('default', 'r')
   resource.fence = 7
   resource.ticket = 3
+  resource.successes = 2
   expect(isIdle(resource)).toBe(true)
 })
 
@@ -30,6 +32,12 @@ test.each(Object.entries(parts))('a resource with %s is not idle', (_, fill) => 
 })
 
 test('no two asks share a name, whatever their parts are', () => {
-  const names = [askName('a', 'b', 'c'), askName('a","b', '', 'c'), askName('', 'a', 'b,c'), askName('a,b', '', 'c')]
+  const asks = [
+    ['a', 'b', 'c'],
+    ['a","b', '', 'c'],
+    ['', 'a', 'b,c'],
+    ['a,b', '', 'c'],
+  ] as const
+  const names = asks.map(([operation, owner, hold]) => askName({ operation, owner, hold }))
   expect(new Set(names).size).toBe(names.length)
 })

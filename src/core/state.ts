@@ -8,7 +8,7 @@ export type Lease =
   | { readonly session: string; readonly expiresAtMs?: undefined; readonly ttlMs?: undefined }
   | { readonly session?: undefined; readonly expiresAtMs: number; readonly ttlMs: number }
 
-/** A place in a key's queue: one for an owner, however often it asks. */
+/** A place in a key's queue: one for an actor, however often it asks. */
 export interface Waiter {
   readonly operation: string
   readonly owner: string
@@ -24,6 +24,10 @@ export interface Waiter {
   /** The newest success that this request does not believe, fixed when it asked. */
   readonly disbelieved: number | undefined
   readonly reference: boolean
+  /** It will check for itself: a skip does not reference its node. */
+  readonly verifies?: boolean | undefined
+  /** It came by the classic paths. */
+  readonly classic?: boolean | undefined
   readonly waitUntilMs: number | undefined
   lease: Lease
 }
@@ -38,7 +42,9 @@ export interface Waiters {
   /** Those whose queues are not empty. */
   operations(): string[]
   head(operation: string): Waiter | undefined
-  find(operation: string, owner: string): Waiter | undefined
+  /** One for each node that uses this owner. */
+  ofOwner(operation: string, owner: string): readonly Waiter[]
+  all(operation: string): Waiter[]
   ofRevision(operation: string, revision: string | undefined): Waiter[]
   /** 1 for the head. This, `remove` and `renewed` are asked only of one that stands in line. */
   position(waiter: Waiter): number
@@ -49,8 +55,8 @@ export interface Waiters {
   /** One waiter whose lease or wait limit is over, the earliest first; it still stands in line. */
   due(nowMs: number): Waiter | undefined
   nextDeadlineMs(): number | undefined
-  /** For people and for the holder of a delete, oldest first. */
-  list(limit: number): Waiter[]
+  /** For people and for the holder of a delete, oldest first: so many of those with a later ticket than this. */
+  list(limit: number, afterTicket?: number): Waiter[]
 }
 
 export interface Grant {
@@ -67,12 +73,16 @@ export interface Grant {
   /** The hold id and revision of the ask that waited for it. */
   readonly hold: string
   readonly disbelieve: number | undefined
+  readonly classic?: boolean | undefined
   /** Until when a grant to a waiter has to be claimed; absent once it is. */
   claimByMs: number | undefined
   /** What keeps an unclaimed grant alive: the lease of the waiter that it went to. There whenever `claimByMs` is. */
   unclaimedLease: Lease | undefined
   readonly holds: Map<string, Lease>
   progress: Json | undefined
+  /** When those who wait were last told of it, and when they are to be told of what has come since. */
+  progressToldMs?: number | undefined
+  progressDueMs?: number | undefined
 }
 
 /** A success that is kept: later requests of the same key and revision skip on it. */
@@ -93,6 +103,15 @@ export interface RecentOutcome {
   readonly fence: number
   readonly revision: string | undefined
   readonly atMs: number
+  /** The number of the resource's successes when it ended. */
+  readonly after?: number | undefined
+  readonly untilMs: number
+}
+
+/** The last success that contradicts an operation: whoever was told before that its work is there is not told so again. */
+export interface Contradiction {
+  /** Its number among the resource's successes. */
+  readonly success: number
   readonly untilMs: number
 }
 
@@ -104,18 +123,26 @@ export interface Pause {
   readonly previous: PreviousAttempt | undefined
 }
 
-/** What an ask that waited was told in the end, kept for it in case it asks again. */
+/** What an ask was told in the end, kept for it in case it asks again. */
 export interface KeptAnswer {
+  /** Whose ask it was; absent: whoever asks. */
+  readonly node?: string | undefined
   readonly revision: string | undefined
   readonly disbelieve: number | undefined
   readonly answer: Answer
+  /** The number of the resource's successes when it was told. */
+  readonly after?: number | undefined
   readonly untilMs: number
 }
 
-/** A hold that has ended, remembered so that the same release again gets the same answer. */
-export interface EndedHold {
+/** An ask that has ended, remembered so that the same release again gets the same answer, and a late duplicate changes nothing. */
+export interface EndedAsk {
+  readonly node?: string | undefined
+  /** Of the grant that it had; 0 where it had none. */
   readonly fence: number
   readonly reply: ReleaseReply
+  /** Where it ended without a grant: its answer. */
+  readonly kept?: KeptAnswer | undefined
   readonly untilMs: number
 }
 
@@ -123,12 +150,13 @@ export interface EndedHold {
  * What is remembered for a while under the name of an ask (`askName`). There may be very many, so a store may keep them
  * as rows of its own.
  */
-export interface Remembered<Value extends { readonly untilMs: number }> {
+export interface Remembered<Value extends { readonly node?: string | undefined; readonly untilMs: number }> {
   readonly size: number
-  get(name: string): Value | undefined
-  /** Values are set in the order of their `untilMs`. */
+  /** One for each node that used the name, oldest first. */
+  of(name: string): readonly Value[]
+  /** Takes the place of what the same node had. Values are set in the order of their `untilMs`. */
   set(name: string, value: Value): void
-  delete(name: string): void
+  delete(name: string, value: Value): void
   /** Forgets all that are due. */
   forget(nowMs: number): void
   nextDeadlineMs(): number | undefined
@@ -142,14 +170,17 @@ export interface Resource {
   fence: number
   /** The last ticket given to a waiter. */
   ticket: number
+  /** How many successes it has had that changed something. */
+  successes: number
   readonly grants: Map<string, Grant>
   readonly waiters: Waiters
   readonly pauses: Map<string, Pause>
   readonly kept: Map<string, KeptSuccess>
   readonly recent: Map<string, RecentOutcome>
+  readonly contradicted: Map<string, Contradiction>
   readonly references: Set<string>
   readonly answers: Remembered<KeptAnswer>
-  readonly released: Remembered<EndedHold>
+  readonly released: Remembered<EndedAsk>
 }
 
 /** The hold id of askers that have none of their own. Only this one may be used again after its grant has ended. */
@@ -164,11 +195,13 @@ export function newResource(namespace: string, id: string, { waiters, answers, r
     id,
     fence: 0,
     ticket: 0,
+    successes: 0,
     grants: new Map(),
     waiters,
     pauses: new Map(),
     kept: new Map(),
     recent: new Map(),
+    contradicted: new Map(),
     references: new Set(),
     answers,
     released,
@@ -183,14 +216,23 @@ export function isIdle(resource: Resource): boolean {
     resource.pauses.size === 0 &&
     resource.kept.size === 0 &&
     resource.recent.size === 0 &&
+    resource.contradicted.size === 0 &&
     resource.references.size === 0 &&
     resource.answers.size === 0 &&
     resource.released.size === 0
   )
 }
 
-/** The name of an ask within a resource. The parts are quoted, so that no two asks share one. */
-export function askName(operation: string, owner: string, hold: string): string {
+/** The name of an ask within a resource, for each node. The parts are quoted, so that no two asks share one. */
+export function askName({
+  operation,
+  owner,
+  hold,
+}: {
+  readonly operation: string
+  readonly owner: string
+  readonly hold: string
+}): string {
   return JSON.stringify([operation, owner, hold])
 }
 

@@ -1,29 +1,53 @@
 import { acquire } from './acquire.ts'
+import { mayActFor } from './actor.ts'
 import { cancel } from './cancel.ts'
 import type { Command, Reply, ReplyTo } from './command.ts'
 import type { Event } from './event.ts'
-import { expire } from './expire.ts'
+import { expire, nextActMs, nextDeadlineMs } from './expire.ts'
+import { heard } from './heard.ts'
+import { type PlaceChanges, placeChanges, placesOfGrants } from './places.ts'
 import { progress } from './progress.ts'
 import { recover } from './recover.ts'
 import { addReference, dropNode, releaseReference } from './references.ts'
 import { release } from './release.ts'
 import { renew } from './renew.ts'
+import { type Refused, refused } from './reply.ts'
 import { revoke } from './revoke.ts'
 import { sessionLost } from './session-lost.ts'
 import type { Resource } from './state.ts'
-import type { Context, Turn } from './turn.ts'
+import { type Context, type Turn, turnOf } from './turn.ts'
 
+/** All that follows from a step: what is returned here, nobody derives again. */
 export interface Step<C extends Command = Command> {
-  readonly reply: ReplyTo<C>
+  readonly reply: ReplyTo<C> | Refused
+  /** Whom each concerns: `concernsOf`. */
   readonly events: readonly Event[]
+  readonly places: PlaceChanges
+  /** When the next deadline of the resource is due. */
+  readonly nextDeadlineMs: number | undefined
+  /** When the next one is due that does something to those who hold or wait; the others only forget. */
+  readonly nextActMs: number | undefined
 }
 
 /** One step of one resource: applies the deadlines that are due, then the command. Changes the resource in place. */
 export function step<C extends Command>(resource: Resource, command: C, context: Context): Step<C> {
-  const turn: Turn = { ...context, resource, events: [] }
+  const turn = turnOf(resource, context)
+  const before = placesOfGrants(resource)
   if (command.type === 'recover') recover(turn)
   expire(turn)
-  return { reply: apply(turn, command) as ReplyTo<C>, events: turn.events }
+  const reply = isAllowed(turn, command) ? apply(turn, command) : refused('forbidden')
+  return {
+    reply: reply as ReplyTo<C>,
+    events: turn.events,
+    places: placeChanges(turn, before),
+    nextDeadlineMs: nextDeadlineMs(resource),
+    nextActMs: nextActMs(resource),
+  }
+}
+
+/** One that names a node acts for it. */
+function isAllowed(turn: Turn, command: Command): boolean {
+  return !('node' in command) || command.node === undefined || mayActFor(turn, command.node)
 }
 
 function apply(turn: Turn, command: Command): Reply {
@@ -40,6 +64,8 @@ function apply(turn: Turn, command: Command): Reply {
       return revoke(turn, command)
     case 'progress':
       return progress(turn, command)
+    case 'heard':
+      return heard(turn, command)
     case 'expire':
     case 'recover':
       return { status: 'done' }

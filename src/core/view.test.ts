@@ -3,7 +3,7 @@ import type { Acquire, Command } from './command.ts'
 import { resourceInMemory } from './in-memory.ts'
 import { defaultNamespacePolicy } from './policy.ts'
 import { step } from './step.ts'
-import { standingOf, viewOf } from './view.ts'
+import { lateSkip, standingOf, viewOf, waitersOf } from './view.ts'
 
 function newWorld() {
   const resource = resourceInMemory('default', 'r')
@@ -41,7 +41,9 @@ test('a grant that nobody claimed leaves no outcome behind', () => {
 
 test('where an ask stands', () => {
   const { resource, at, ask, end } = newWorld()
-  const standing = (owner: string, hold = '1') => standingOf(resource, { operation: 'lock', owner, hold })
+  const context = { nowMs: 1_000, policy: defaultNamespacePolicy, fenceFloor: 0 }
+  const standing = (owner: string, hold = '1', node?: string) =>
+    standingOf(resource, context, { operation: 'lock', node, owner, hold })
   expect(standing('a')).toEqual({ status: 'nothing' })
   at(0, ask('a'))
   expect(standing('a')).toEqual({ status: 'granted', fence: 1, attempt: 1, holds: 1, claimed: true })
@@ -52,4 +54,51 @@ test('where an ask stands', () => {
   expect(standing('b')).toEqual({ status: 'granted', fence: 2, attempt: 1, holds: 0, claimed: false })
   expect(standing('c')).toEqual({ status: 'refused', code: 'wait-over' })
   expect(standing('c', '2')).toEqual({ status: 'nothing' })
+  expect(standing('c', '1', 'c')).toEqual({ status: 'refused', code: 'wait-over' })
+  expect(standing('c', '1', 'a')).toEqual({ status: 'nothing' })
+  expect(standing('b', '1', 'a')).toEqual({ status: 'nothing' })
+})
+
+test('who waits is told how far the one is that stands in its way', () => {
+  const { resource, at, ask } = newWorld()
+  at(0, ask('a'))
+  at(0, ask('b'))
+  at(1, { type: 'progress', operation: 'lock', owner: 'a', fence: 1, progress: { bytes: 7 } })
+  const context = { nowMs: 1, policy: defaultNamespacePolicy, fenceFloor: 0 }
+  const place = { operation: 'lock', owner: 'b', hold: '1' }
+  expect(standingOf(resource, context, place)).toEqual({ status: 'queued', position: 1, progress: { bytes: 7 } })
+})
+
+test('waiters are listed in pages, the oldest first', () => {
+  const { resource, at, ask } = newWorld()
+  for (const node of ['a', 'b', 'c', 'd']) at(0, ask(node))
+  const first = waitersOf(resource, { limit: 2 })
+  expect(first.waiters.map(({ node }) => node)).toEqual(['b', 'c'])
+  const last = waitersOf(resource, { limit: 2, after: first.next! })
+  expect(last.waiters.map(({ node }) => node)).toEqual(['d'])
+  expect(last.next).toBeUndefined()
+})
+
+test('who comes late is told of the last success, until somebody does the work again or undoes it', () => {
+  const { resource, at, ask, end } = newWorld()
+  const late = (nowMs: number, operation = 'update') =>
+    lateSkip(resource, { nowMs, policy: defaultNamespacePolicy, fenceFloor: 0 }, operation)
+  const update = (owner: string, outcome: object) => end(owner, { operation: 'update', ...outcome })
+  expect(late(0)).toBeUndefined()
+  at(0, ask('a', { operation: 'update' }))
+  expect(late(0)).toBeUndefined()
+  at(5, update('a', { outcome: 'success' }))
+  expect(late(6)).toEqual({ status: 'skip', fence: 1, by: 'a', atMs: 5 })
+  at(7, ask('b', { operation: 'update' }))
+  expect(late(7)).toBeUndefined()
+  at(8, update('b', { outcome: 'success' }))
+  expect(late(8)).toMatchObject({ fence: 2 })
+  at(9, ask('c', { operation: 'delete' }))
+  expect(late(9)).toBeUndefined()
+  at(9, end('c', { operation: 'delete', outcome: 'success' }))
+  expect(late(9)).toBeUndefined()
+  expect(late(9, 'delete')).toEqual({ status: 'skip', fence: 3, by: 'c', atMs: 9 })
+  at(10_009, { type: 'expire' })
+  expect(late(10_009, 'delete')).toBeUndefined()
+  expect(late(10_009, 'lock')).toBeUndefined()
 })

@@ -1,6 +1,14 @@
+import { queued } from './acquire.ts'
+import { type ActorName, grantOf, waiterOf } from './actor.ts'
+import { skipOn } from './arbitrate.ts'
+import { isContradicted, isInDoubt } from './contradiction.ts'
 import { granted } from './grant.ts'
-import type { AcquireReply, Json, Outcome } from './reply.ts'
-import { askName, type Resource, revisionOf } from './state.ts'
+import { grantInTheWay } from './in-the-way.ts'
+import { lookAtAnswer } from './memory.ts'
+import { rowOf } from './policy.ts'
+import type { AcquireReply, Json, Outcome, Skip } from './reply.ts'
+import { type Resource, revisionOf, type Waiter } from './state.ts'
+import { type Context, turnOf } from './turn.ts'
 
 export interface GrantView {
   readonly operation: string
@@ -73,13 +81,7 @@ export function viewOf(resource: Resource, waiterLimit = 1_000): ResourceView {
       ...revisionOf(grant),
       ...(grant.progress !== undefined && { progress: grant.progress }),
     })),
-    waiters: resource.waiters.list(waiterLimit).map((waiter) => ({
-      operation: waiter.operation,
-      node: waiter.node,
-      owner: waiter.owner,
-      sinceMs: waiter.sinceMs,
-      ...revisionOf(waiter),
-    })),
+    waiters: resource.waiters.list(waiterLimit).map(viewOfWaiter),
     waiting: resource.waiters.size,
     references: [...resource.references],
     kept: [...resource.kept].map(([operation, { node, fence, atMs, untilMs, result, revision }]) => ({
@@ -102,13 +104,54 @@ export function viewOf(resource: Resource, waiterLimit = 1_000): ResourceView {
   }
 }
 
+function viewOfWaiter(waiter: Waiter): WaiterView {
+  const { operation, node, owner, sinceMs } = waiter
+  return { operation, node, owner, sinceMs, ...revisionOf(waiter) }
+}
+
+/** A page of those who wait, in all queues of a resource. */
+export interface WaiterPage {
+  readonly waiters: readonly WaiterView[]
+  /** Where the next page begins; absent where this is the last. */
+  readonly next?: number
+}
+
+export function waitersOf(resource: Resource, { after = 0, limit }: { after?: number; limit: number }): WaiterPage {
+  const found = resource.waiters.list(limit + 1, after)
+  const page = found.slice(0, limit)
+  return { waiters: page.map(viewOfWaiter), ...(found.length > limit && { next: page.at(-1)!.ticket }) }
+}
+
 /** Where an ask stands at this moment: what a new listener is told first. */
 export type Standing = (AcquireReply & { readonly claimed?: boolean }) | { readonly status: 'nothing' }
 
-export function standingOf(resource: Resource, ask: { operation: string; owner: string; hold: string }): Standing {
-  const grant = resource.grants.get(ask.operation)
-  if (grant?.owner === ask.owner) return { ...granted(grant), claimed: grant.claimByMs === undefined }
-  const waiter = resource.waiters.find(ask.operation, ask.owner)
-  if (waiter) return { status: 'queued', position: resource.waiters.position(waiter) }
-  return resource.answers.get(askName(ask.operation, ask.owner, ask.hold))?.answer ?? { status: 'nothing' }
+export interface AskToLookAt extends ActorName {
+  readonly operation: string
+  readonly hold: string
+}
+
+export function standingOf(resource: Resource, context: Context, ask: AskToLookAt): Standing {
+  const turn = turnOf(resource, context)
+  const { operation } = ask
+  const grant = grantOf(turn, operation, ask)
+  if (grant) return { ...granted(grant), claimed: grant.claimByMs === undefined }
+  const waiter = waiterOf(turn, operation, ask)
+  if (waiter) return queued(resource.waiters.position(waiter), grantInTheWay(turn, operation))
+  return lookAtAnswer(turn, ask) ?? { status: 'nothing' }
+}
+
+/**
+ * What one who waited for an operation, and named no revision, is told when it comes late: that the work has been done,
+ * while nobody does it again. It is what one who asked now would skip on, and for some seconds the last success.
+ */
+export function lateSkip(resource: Resource, context: Context, operation: string): Skip | undefined {
+  const turn = turnOf(resource, context)
+  const row = rowOf(turn.policy, { operation, classic: true })
+  if (row?.waitersOnSuccess !== 'skip' || resource.grants.has(operation) || isInDoubt(turn, operation)) return undefined
+  const skip = skipOn(turn, row, { operation, revision: undefined, disbelieved: undefined })
+  if (skip && skip.fence > 0) return skip
+  const recent = resource.recent.get(operation)
+  const isGood = recent?.outcome.outcome === 'success' && recent.revision === undefined
+  if (!recent || !isGood || isContradicted(turn, operation, recent)) return skip
+  return { status: 'skip', fence: recent.fence, by: recent.node, atMs: recent.atMs }
 }

@@ -15,7 +15,6 @@ type ServiceErrorCode =
   | 'method-not-allowed'
   | 'too-large'
   | 'unauthorised'
-  | 'forbidden'
   | 'policy-changed'
   | 'too-many-streams'
   | 'store-unavailable'

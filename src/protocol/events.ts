@@ -13,8 +13,11 @@ interface ByOwner extends OnKey {
   readonly owner: string
 }
 
-/** One owner on one key. */
-export interface Standpoint extends Omit<ByOwner, 'atMs' | 'node'> {}
+/** One actor on one key. */
+export interface Standpoint extends Omit<ByOwner, 'atMs' | 'node'> {
+  /** Absent only for what an older version has written down. */
+  readonly node?: string | undefined
+}
 
 /** Where an ask stands. */
 export interface Place extends Standpoint {
@@ -53,8 +56,19 @@ export type WireEvent =
       readonly count: number
       readonly askers: readonly { readonly node: string; readonly owner: string }[]
     } & OnKey)
-  | ({ readonly type: 'ended'; readonly fence: number; readonly attempt: number } & Outcome & ByOwner)
+  /** `skips`: whoever waited for the same revision skips on it. */
+  | ({
+      readonly type: 'ended'
+      readonly fence: number
+      readonly attempt: number
+      readonly revision?: string
+      readonly skips?: true
+    } & Outcome &
+      ByOwner)
+  /** To those who watch: `node` and `owner` are the holder. */
   | ({ readonly type: 'progress'; readonly fence: number; readonly progress: Json } & ByOwner)
+  /** To one who waits, once a second at most: how far the node is that it waits for. */
+  | ({ readonly type: 'progress'; readonly by: string; readonly fence: number; readonly progress: Json } & ByOwner)
   | ({ readonly type: 'referenced' | 'dereferenced'; readonly node: string } & Omit<OnKey, 'operation'>)
 
 export type { Answer, Event, GrantView, Standing }

@@ -1,4 +1,4 @@
-import type { Command, Policy, ReplyTo, ResourceView } from '../core/index.ts'
+import type { Command, Policy, ReplyTo, ResourceView, WaiterView } from '../core/index.ts'
 import type { ErrorBody } from './errors.ts'
 import type { Standpoint } from './events.ts'
 import type { RequestType } from './requests.ts'
@@ -13,6 +13,7 @@ interface OtherReplies {
   'list-places': { readonly status: 'places'; readonly places: readonly Standpoint[] }
   'leave-place': { readonly status: 'done' }
   'get-resource': { readonly status: 'resource'; readonly resource: ResourceView }
+  'list-waiters': { readonly status: 'waiters'; readonly waiters: readonly WaiterView[]; readonly next?: number }
   'list-resources': {
     readonly status: 'resources'
     readonly resources: readonly ResourceView[]

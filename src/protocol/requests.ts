@@ -1,16 +1,5 @@
 import { z } from 'zod'
-import {
-  builtInOperations,
-  type Command,
-  defaultNamespacePolicy,
-  defaultPolicy,
-  type Json,
-  type NamespacePolicy,
-  type OperationPolicy,
-  type Policy,
-  plainOperation,
-  SHARED_HOLD,
-} from '../core/index.ts'
+import { type Command, completePolicy, type Json, type SaidPolicy, SHARED_HOLD } from '../core/index.ts'
 import { idSchema } from './ids.ts'
 
 /*
@@ -68,13 +57,16 @@ const acquire = z
     revision: revision.optional(),
     disbelieve: fence.optional().describe('the fence of a skip that proved untrue'),
     verified: z.boolean().optional().describe('the asker has seen that the work is there: it skips'),
+    verifies: z.boolean().optional().describe('the asker will check: only its `verified` ask references the node'),
     reference: z.boolean().optional().describe('false: do not add the node to the references'),
     dropReference: z.boolean().optional().describe("drop the node's own reference in the same step"),
     queueing: z.boolean().optional().describe('false: refuse at once where it is busy'),
   })
   .transform((request) => ({ ...request, owner: request.owner ?? request.node }))
 
-const heldBy = { operation, owner, hold }
+/** Who acts: without a node, an actor of any node that the token acts for. */
+const actor = { node: node.optional().describe('whose owner it is; absent: any node that may be acted for'), owner }
+const heldBy = { operation, ...actor, hold }
 
 const release = z.discriminatedUnion('outcome', [
   z.strictObject({
@@ -98,14 +90,14 @@ const release = z.discriminatedUnion('outcome', [
   z.strictObject({ type: z.literal('release'), ...address, ...heldBy, fence, outcome: z.literal('cancelled') }),
 ])
 
-const renew = z.strictObject({ type: z.literal('renew'), ...address, operation, owner, fence: fence.optional() })
+const renew = z.strictObject({ type: z.literal('renew'), ...address, operation, ...actor, fence: fence.optional() })
 const cancel = z.strictObject({ type: z.literal('cancel'), ...address, ...heldBy })
 const revoke = z.strictObject({ type: z.literal('revoke'), ...address, operation, fence: fence.optional() })
 const progress = z.strictObject({
   type: z.literal('progress'),
   ...address,
   operation,
-  owner,
+  ...actor,
   fence,
   progress: json(LIMITS.progressBytes),
 })
@@ -125,8 +117,14 @@ const openSession = z.strictObject({
 const renewSession = z.strictObject({ type: z.literal('renew-session'), session })
 const closeSession = z.strictObject({ type: z.literal('close-session'), session })
 const listPlaces = z.strictObject({ type: z.literal('list-places'), session })
-const leavePlace = z.strictObject({ type: z.literal('leave-place'), ...address, operation, owner, session })
+const leavePlace = z.strictObject({ type: z.literal('leave-place'), ...address, operation, ...actor, session })
 const getResource = z.strictObject({ type: z.literal('get-resource'), ...address })
+const listWaiters = z.strictObject({
+  type: z.literal('list-waiters'),
+  ...address,
+  after: z.coerce.number().int().min(0).optional().describe('the `next` of the page before'),
+  limit: z.coerce.number().int().min(1).max(LIMITS.page).default(LIMITS.page),
+})
 const listResources = z.strictObject({
   type: z.literal('list-resources'),
   namespace: idSchema.optional(),
@@ -147,6 +145,7 @@ const operationPolicy = z.strictObject({
   whenReferenced: z.enum(['skip', 'refuse', 'allow']).optional(),
   waitersOnSuccess: z.enum(['skip', 'next']).optional(),
   addsReference: z.boolean().optional(),
+  dropsReferences: z.boolean().optional().describe('whether a success drops all references'),
   keepMs: z.int().min(0).optional(),
   keepRevisionMs: z.int().min(0).optional(),
   attempts: z.int().min(0).optional().describe('so many failures in a row end the queue; 0: no limit'),
@@ -155,29 +154,19 @@ const operationPolicy = z.strictObject({
   queueing: z.boolean().optional(),
 })
 
-const namespacePolicy = z
-  .strictObject({
-    exclusion: z.enum(['operation', 'resource']).default(defaultNamespacePolicy.exclusion),
-    queueing: z.boolean().default(defaultNamespacePolicy.queueing),
-    updateRequiresNoRef: z.boolean().default(defaultNamespacePolicy.updateRequiresNoRef),
-    claimMs: z.int().min(100).max(600_000).default(defaultNamespacePolicy.claimMs),
-    queueLimit: z.int().min(1).max(1_000_000).default(defaultNamespacePolicy.queueLimit),
-    operations: z.record(idSchema, operationPolicy).default({}).describe('new rows, and changes to the built-in ones'),
-  })
-  .transform((policy): NamespacePolicy => ({ ...policy, operations: completeRows(policy.operations) }))
+const namespacePolicy = z.strictObject({
+  exclusion: z.enum(['operation', 'resource']).optional(),
+  queueing: z.boolean().optional(),
+  updateRequiresNoRef: z.boolean().optional(),
+  claimMs: z.int().min(100).max(600_000).optional(),
+  queueLimit: z.int().min(1).max(1_000_000).optional(),
+  operations: z.record(idSchema, operationPolicy).optional().describe('new rows, and changes to the built-in ones'),
+})
 
 /** Checks a policy and completes it: what it does not say is as built in. */
 export const policySchema = z
   .strictObject({ namespaces: z.record(idSchema, namespacePolicy) })
-  .transform(({ namespaces }): Policy => ({ namespaces: { ...defaultPolicy.namespaces, ...namespaces } }))
-
-function completeRows(rows: Record<string, Partial<OperationPolicy>>): Record<string, OperationPolicy> {
-  const complete: Record<string, OperationPolicy> = { ...builtInOperations }
-  for (const [operation, row] of Object.entries(rows)) {
-    complete[operation] = { ...(builtInOperations[operation] ?? plainOperation), ...row }
-  }
-  return complete
-}
+  .transform((said) => completePolicy(said as SaidPolicy))
 
 const applyPolicy = z.strictObject({
   type: z.literal('apply-policy'),
@@ -201,6 +190,7 @@ export const requestSchemas = {
   'list-places': listPlaces,
   'leave-place': leavePlace,
   'get-resource': getResource,
+  'list-waiters': listWaiters,
   'list-resources': listResources,
   'get-policy': getPolicy,
   'apply-policy': applyPolicy,

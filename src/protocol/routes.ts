@@ -30,6 +30,11 @@ export const routes: Readonly<Record<RequestType, Route>> = {
   'list-places': { method: 'POST', path: '/v1/sessions/places', summary: 'What hangs off a session.' },
   'leave-place': { method: 'POST', path: '/v1/sessions/leave', summary: 'Give one place of a session up.' },
   'get-resource': { method: 'GET', path: '/v1/resource', summary: 'Who holds, who waits, who references a resource.' },
+  'list-waiters': {
+    method: 'GET',
+    path: '/v1/waiters',
+    summary: 'All who wait for a resource, in all of its queues, oldest first, a page at a time.',
+  },
   'list-resources': { method: 'GET', path: '/v1/resources', summary: 'List resources that are not idle.' },
   'get-policy': { method: 'GET', path: '/v1/policy', summary: 'Read the policy and its version.' },
   'apply-policy': { method: 'PUT', path: '/v1/policy', summary: 'Replace the policy if it still has this version.' },

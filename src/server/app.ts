@@ -40,7 +40,7 @@ export function buildApp({
   const limits = { ...defaultLimits, ...options.limits }
   const app = newFastify({ limits, https: options.https, log })
   const streams = new Streams({ limits, timers, log })
-  const guard = newGuard(tokens, service)
+  const guard = newGuard(tokens)
   app.decorate('streams', streams)
 
   app.addHook('onRequest', async (request) => checkQueryEncoding(request))

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { SHARED_HOLD } from '../core/index.ts'
 import { eventsRoute, idSchema, SESSION_HEADER, sseFrame, sseRetry, type WireEvent } from '../protocol/index.ts'
-import type { Scope, Service, Sink } from '../service/index.ts'
+import type { ListenOptions, Scope, Service, Sink } from '../service/index.ts'
 import { sentenceOf } from './check.ts'
 import type { Guard } from './guard.ts'
 import { Refusal } from './refusal.ts'
@@ -21,6 +21,7 @@ export const eventsQuery = z.strictObject({
   namespace: idSchema.optional().describe('only events of this namespace; of a resource or an ask: its own'),
   resource: idSchema.optional().describe('only events of this resource'),
   operation: idSchema.optional().describe('with resource and owner: only what concerns this ask'),
+  node: idSchema.optional().describe('of the owner; absent: any'),
   owner: idSchema.optional(),
   hold: idSchema.optional(),
 })
@@ -33,7 +34,7 @@ export function serveEvents(
   const frameOf = framesOnce()
   app.get(eventsRoute.path, async (request, reply) => {
     const { scope, namespace } = wanted(request)
-    guard.checkScope(request, { scope, namespace })
+    const { actsFor } = guard.checkScope(request, { scope, namespace })
     streams.checkRoom()
     reply.hijack()
     const stream = streams.add(reply.raw, { heartbeat: true })
@@ -41,17 +42,17 @@ export function serveEvents(
     const sink: Sink = (event, id) => {
       if (namespace === undefined || isOf(event, namespace)) streams.send(stream, frameOf(event, id))
     }
-    await listenWhileOpen(service, { stream, scope, sink, lastId: lastEventId(request) })
+    await listenWhileOpen(service, { stream, scope, sink, lastId: lastEventId(request), actsFor })
   })
 }
 
 /** Joins a stream to what it listens to: whichever ends first, the other goes with it. */
 export async function listenWhileOpen(
   service: Service,
-  { stream, scope, sink, lastId }: { stream: Stream; scope: Scope; sink: Sink; lastId?: string | undefined },
+  { stream, scope, sink, ...options }: { stream: Stream; scope: Scope; sink: Sink } & ListenOptions,
 ): Promise<void> {
   try {
-    const stop = await service.listen(scope, sink, lastId)
+    const stop = await service.listen(scope, sink, options)
     stream.onClose(stop)
   } catch {
     // The headers are gone; a reset makes the client come back, and by then the store may have too.
@@ -62,7 +63,7 @@ export async function listenWhileOpen(
 function wanted({ query, headers }: FastifyRequest): { scope: Scope; namespace?: string | undefined } {
   const result = eventsQuery.safeParse(query)
   if (!result.success) throw new Refusal('bad-request', sentenceOf(result.error))
-  const { resource, operation, owner, hold = SHARED_HOLD, ...rest } = result.data
+  const { resource, operation, node, owner, hold = SHARED_HOLD, ...rest } = result.data
   const session = headers[SESSION_HEADER]
   if (session !== undefined) {
     const parsed = idSchema.safeParse(session)
@@ -70,12 +71,13 @@ function wanted({ query, headers }: FastifyRequest): { scope: Scope; namespace?:
     return { scope: { of: 'session', session: parsed.data } }
   }
   const namespace = rest.namespace ?? 'default'
-  if ((operation === undefined) !== (owner === undefined) || (operation !== undefined && resource === undefined)) {
+  const isHalf = (operation === undefined) !== (owner === undefined) || (node !== undefined && owner === undefined)
+  if (isHalf || (operation !== undefined && resource === undefined)) {
     throw new Refusal('bad-request', 'An ask is named by resource, operation and owner; give all three.')
   }
   if (resource === undefined) return { scope: { of: 'all' }, namespace: rest.namespace }
   if (operation === undefined || owner === undefined) return { scope: { of: 'resource', namespace, resource } }
-  return { scope: { of: 'ask', namespace, resource, operation, owner, hold } }
+  return { scope: { of: 'ask', namespace, resource, operation, node, owner, hold } }
 }
 
 function lastEventId({ headers }: FastifyRequest): string | undefined {

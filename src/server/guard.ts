@@ -1,35 +1,42 @@
 import type { FastifyRequest } from 'fastify'
+import { type Facts, mayActFor } from '../core/index.ts'
 import { type Request, type RequestType, routes } from '../protocol/index.ts'
-import type { Scope, Service } from '../service/index.ts'
+import type { Scope } from '../service/index.ts'
 import { Refusal } from './refusal.ts'
 import { type Token, Tokens } from './tokens.ts'
 
-/** Says who may ask what. Every method throws where the answer is no. */
+/**
+ * Says what the token of a request allows: its namespace, and whether it only reads. Whom it may act for is passed on with
+ * the request, and the step decides. Every check throws where the answer is no.
+ */
 export interface Guard {
   /** Knows who asks from then on. */
   identify(request: FastifyRequest): void
-  check(request: FastifyRequest, asked: Request): Promise<void>
-  checkScope(request: FastifyRequest, wanted: { scope: Scope; namespace?: string | undefined }): void
-  /** On the classic paths, where the node is its own owner. */
-  checkNode(request: FastifyRequest, wanted: { namespace: string; node: string | undefined; reads?: boolean }): void
+  /** The facts of whoever asks, to be passed on with what it asks. */
+  check(request: FastifyRequest, asked: Request): Facts
+  checkScope(request: FastifyRequest, wanted: { scope: Scope; namespace?: string | undefined }): Facts
+  /** On the classic paths: the namespace is the same for all. */
+  checkClassic(
+    request: FastifyRequest,
+    wanted: { namespace: string; node?: string | undefined; reads?: boolean },
+  ): Facts
 }
 
 /** Without tokens everybody may do everything. The command line allows that on loopback only, or when told to. */
-export function newGuard(tokens: readonly Token[] | undefined, service: Service): Guard {
+export function newGuard(tokens: readonly Token[] | undefined): Guard {
+  const everything = () => ({})
   if (!tokens || tokens.length === 0) {
-    return { identify: () => {}, check: async () => {}, checkScope: () => {}, checkNode: () => {} }
+    return { identify: () => {}, check: everything, checkScope: everything, checkClassic: everything }
   }
-  return new TokenGuard(new Tokens(tokens), service)
+  return new TokenGuard(new Tokens(tokens))
 }
 
 class TokenGuard implements Guard {
   readonly #tokens: Tokens
-  readonly #service: Service
   readonly #askers = new WeakMap<FastifyRequest, Token>()
 
-  constructor(tokens: Tokens, service: Service) {
+  constructor(tokens: Tokens) {
     this.#tokens = tokens
-    this.#service = service
   }
 
   identify(request: FastifyRequest): void {
@@ -38,71 +45,37 @@ class TokenGuard implements Guard {
     this.#askers.set(request, token)
   }
 
-  async check(request: FastifyRequest, asked: Request): Promise<void> {
+  check(request: FastifyRequest, asked: Request): Facts {
     const token = this.#askerOf(request)
     if (token.namespace !== undefined && !isWithin(token.namespace, asked))
       throw forbidden(namespaceRule(token.namespace))
-    if (token.role === 'admin' || isRead(asked.type)) return
-    if (token.role === 'observe') throw forbidden('An observe token only reads.')
-    await this.#checkForNodes(token.nodes ?? [], asked)
+    const facts = factsOf(token)
+    if (token.role === 'admin' || isRead(asked.type)) return facts
+    if (token.role === 'observe') throw forbidden(READS_ONLY)
+    if (asked.type === 'revoke' || asked.type === 'apply-policy') throw forbidden('This takes an admin token.')
+    // The step says so too; here it is known before anything of a batch is done.
+    if ('node' in asked && asked.node !== undefined && !mayActFor(facts, asked.node)) throw forbidden(NODE_RULE)
+    return facts
   }
 
-  checkScope(request: FastifyRequest, { scope, namespace }: { scope: Scope; namespace?: string | undefined }): void {
+  checkScope(request: FastifyRequest, { scope, namespace }: { scope: Scope; namespace?: string | undefined }): Facts {
     const token = this.#askerOf(request)
-    if (token.namespace === undefined || scope.of === 'session') return
+    if (token.namespace === undefined || scope.of === 'session') return factsOf(token)
     const wanted = scope.of === 'all' ? namespace : scope.namespace
     if (wanted !== token.namespace) throw forbidden(namespaceRule(token.namespace))
+    return factsOf(token)
   }
 
-  checkNode(
+  checkClassic(
     request: FastifyRequest,
-    { namespace, node, reads = false }: { namespace: string; node: string | undefined; reads?: boolean },
-  ): void {
+    { namespace, node, reads = false }: { namespace: string; node?: string | undefined; reads?: boolean },
+  ): Facts {
     const token = this.#askerOf(request)
     if ((token.namespace ?? namespace) !== namespace) throw forbidden(namespaceRule(token.namespace ?? ''))
-    if (token.role === 'admin' || (token.role === 'observe' && reads) || (node === undefined && reads)) return
-    if (token.role === 'observe') throw forbidden('An observe token only reads.')
-    if (node === undefined || !token.nodes?.includes(node)) throw forbidden(NODE_RULE)
-  }
-
-  /** A session is a secret: knowing one is enough. An owner is not: it must be one of a node of this token. */
-  async #checkForNodes(nodes: readonly string[], asked: Request): Promise<void> {
-    switch (asked.type) {
-      case 'acquire':
-      case 'add-reference':
-      case 'release-reference':
-      case 'drop-node':
-      case 'open-session':
-        if (!nodes.includes(asked.node)) throw forbidden(NODE_RULE)
-        break
-      case 'release':
-      case 'renew':
-      case 'cancel':
-      case 'progress': {
-        const node = await this.#nodeOf(asked)
-        if (node !== undefined && !nodes.includes(node)) throw forbidden(NODE_RULE)
-        break
-      }
-      case 'revoke':
-      case 'apply-policy':
-        throw forbidden('This takes an admin token.')
-    }
-  }
-
-  /** The node behind an owner: of its grant or its place in line. Nothing where it has neither, and nothing to lose. */
-  async #nodeOf(asked: {
-    namespace: string
-    resource: string
-    operation: string
-    owner: string
-  }): Promise<string | undefined> {
-    const { namespace, resource } = asked
-    const reply = await this.#service.call({ type: 'get-resource', namespace, resource })
-    if (reply.status === 'refused') return undefined
-    const { grants, waiters } = reply.resource
-    return [...grants, ...waiters].find(
-      ({ operation, owner }) => operation === asked.operation && owner === asked.owner,
-    )?.node
+    if (token.role === 'observe' && !reads) throw forbidden(READS_ONLY)
+    const facts = factsOf(token)
+    if (token.role === 'node' && node !== undefined && !mayActFor(facts, node)) throw forbidden(NODE_RULE)
+    return facts
   }
 
   #askerOf(request: FastifyRequest): Token {
@@ -113,6 +86,12 @@ class TokenGuard implements Guard {
 }
 
 const NODE_RULE = 'The token does not act for this node.'
+const READS_ONLY = 'An observe token only reads.'
+
+/** One that only reads acts for nobody. */
+function factsOf({ role, nodes = [] }: Token): Facts {
+  return role === 'admin' ? {} : { actsFor: nodes }
+}
 
 function namespaceRule(namespace: string): string {
   return `The token is for one namespace; name it: ${JSON.stringify(namespace)}.`

@@ -56,6 +56,85 @@ test('a node token acts for its nodes and nobody else', async () => {
   expect((await get('/v1/resources', bearer('of-b'))).status).toBe(200)
 })
 
+test('an owner is no secret: the same one of another node is somebody else', async () => {
+  const { post } = newWorld({ tokens })
+  const lock = { operation: 'lock', resource: 'x' }
+  const say = async (path: string, body: object, secret: string) => (await post(path, body, bearer(secret))).body
+  expect(await say('/v1/acquire', { ...lock, node: 'a', owner: 'a1', hold: 'h1' }, 'of-a')).toMatchObject({ fence: 1 })
+  const asB = { ...lock, node: 'b', owner: 'a1', hold: 'h2' }
+  expect(await say('/v1/acquire', asB, 'of-b')).toMatchObject({ status: 'queued', position: 1 })
+  // Nor does a session of its own take the place of another with it.
+  await say('/v1/sessions/open', { session: 's', node: 'b' }, 'of-b')
+  await say('/v1/acquire', { ...asB, owner: 'a2', session: 's' }, 'of-b')
+  await say('/v1/acquire', { ...lock, node: 'a', owner: 'a2' }, 'of-a')
+  await say('/v1/sessions/close', { session: 's' }, 'of-b')
+  const release = { ...lock, owner: 'a1', hold: 'h1', fence: 1, outcome: 'success' }
+  expect(await say('/v1/release', { ...release, node: 'a' }, 'of-b')).toMatchObject({ code: 'forbidden' })
+  expect(await say('/v1/release', release, 'of-a')).toMatchObject({ status: 'released' })
+  expect(await say('/v1/acquire', asB, 'of-b')).toMatchObject({ status: 'granted', fence: 2 })
+})
+
+test('a short lease under the owner of a classic node does not end that of the node', async () => {
+  const { post, get, clock } = newWorld({ tokens })
+  await post('/lock', { type: 'lock', resource_id: 'x', node_id: 'a' }, bearer('of-a'))
+  const asked = { operation: 'lock', resource: 'x', node: 'b', owner: 'a', ttlMs: 1_000 }
+  expect((await post('/v1/acquire', asked, bearer('of-b'))).body).toMatchObject({ status: 'queued' })
+  await clock.advance(70_000)
+  const { body } = await get('/v1/resource?resource=x', bearer('of-a'))
+  expect(body.resource).toMatchObject({ grants: [{ node: 'a', fence: 1 }], waiting: 0 })
+})
+
+test('a place beyond the thousandth is nobody else\u2019s either, nor is what has not been asked yet', async () => {
+  const { post, service } = newWorld({ tokens })
+  const place = (node: string, owner: string) => ({
+    namespace: 'default',
+    operation: 'lock',
+    resource: 'x',
+    node,
+    owner,
+  })
+  const ask = { type: 'acquire', hold: 'h', ttlMs: 30_000 } as const
+  for (let index = 0; index <= 1_001; index++) await service.call({ ...ask, ...place('a', `o${index}`) })
+  const last = { operation: 'lock', resource: 'x', owner: 'o1001', hold: 'h' }
+  expect((await post('/v1/cancel', last, bearer('of-b'))).body).toMatchObject({ code: 'forbidden' })
+  const { hold: _, ...renew } = last
+  expect((await post('/v1/renew', renew, bearer('of-b'))).body).toMatchObject({ code: 'forbidden' })
+  const early = { ...last, owner: 'early' }
+  expect((await post('/v1/cancel', early, bearer('of-b'))).body).toMatchObject({ was: 'nothing' })
+  expect((await post('/v1/acquire', { ...early, node: 'a' }, bearer('of-a'))).body).toMatchObject({ status: 'queued' })
+})
+
+test('what a batch may do is decided when it does it', async () => {
+  const { post, service } = newWorld({ tokens })
+  const lock = { operation: 'lock', resource: 'x' }
+  const held = service.call.bind(service)
+  const release = { type: 'release', ...lock, owner: 'a1', fence: 1, outcome: 'success' }
+  // Between the check of the batch and its second request, A takes what B is about to release.
+  service.call = (async (request: { type: string }, facts: object) => {
+    const reply = await held(request as never, facts)
+    if (request.type === 'add-reference')
+      await held({ type: 'acquire', namespace: 'default', ...lock, node: 'a', owner: 'a1', hold: '-', ttlMs: 30_000 })
+    return reply
+  }) as typeof service.call
+  const requests = [{ type: 'add-reference', resource: 'x', node: 'b' }, release]
+  const { body } = await post('/v1/batch', { requests }, bearer('of-b'))
+  expect(body.replies).toMatchObject([{ status: 'references' }, { code: 'forbidden' }])
+  expect((await service.counts()).grants).toBe(1)
+})
+
+test('one that only reads keeps nobody in line', async () => {
+  const { post, stream, clock, store } = newWorld({ tokens })
+  const lock = { operation: 'lock', resource: 'x' }
+  await post('/v1/acquire', { ...lock, node: 'a', ttlMs: 600_000 }, bearer('of-a'))
+  await post('/v1/acquire', { ...lock, node: 'b' }, bearer('of-b'))
+  await post('/lock', { type: 'lock', resource_id: 'x', node_id: 'b' }, bearer('of-b'))
+  await stream('/v1/events?resource=x&operation=lock&owner=b', bearer('eyes'))
+  await stream('/v1/events?resource=x&operation=lock&owner=b&node=b', bearer('of-a'))
+  await stream('/lock/subscribe?type=lock&resource_id=x', bearer('eyes'))
+  await clock.advance(61_000)
+  expect(await store.read({ namespace: 'default', resource: 'x' })).toMatchObject({ waiting: 0 })
+})
+
 test('a batch with one request that is not allowed does nothing', async () => {
   const { post, service } = newWorld({ tokens })
   const requests = ['a', 'b'].map((node) => ({ type: 'acquire', operation: 'pull', resource: node, node }))

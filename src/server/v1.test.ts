@@ -26,6 +26,7 @@ test('every request type answers at its route', async () => {
   await ask('renew', { ...key, owner: 'a', fence: 1 })
   await ask('progress', { ...key, owner: 'a', fence: 1, progress: { percent: 10 } })
   await ask('get-resource', { resource: 'sha256:a' })
+  await ask('list-waiters', { resource: 'sha256:a', after: '0', limit: '10' })
   await ask('list-resources', { active: 'true', limit: '10' })
   await ask('release', { ...key, owner: 'a', fence: 1, outcome: 'failure', error: 'no' })
   await post('/v1/acquire', { ...key, node: 'b' })
@@ -46,6 +47,7 @@ test('every request type answers at its route', async () => {
     renew: [200, 'renewed'],
     progress: [200, 'noted'],
     'get-resource': [200, 'resource'],
+    'list-waiters': [200, 'waiters'],
     'list-resources': [200, 'resources'],
     release: [200, 'released'],
     revoke: [200, 'revoked'],

@@ -20,8 +20,8 @@ export function serveRequests(app: FastifyInstance, { service, guard }: Parts): 
       url: path,
       handler: async (request, reply) => {
         const asked = check(type, method === 'GET' ? request.query : request.body)
-        await guard.check(request, asked)
-        const answer = await service.call(asked)
+        const facts = guard.check(request, asked)
+        const answer = await service.call(asked, facts)
         return reply.code(statusOf(answer)).send(answer)
       },
     })
@@ -32,14 +32,17 @@ export function serveRequests(app: FastifyInstance, { service, guard }: Parts): 
 export function serveBatch(app: FastifyInstance, { service, guard, log }: Parts): void {
   app.post(batchRoute.path, async (request) => {
     const asked = batchOf(request.body)
-    for (const [index, one] of asked.entries()) {
-      await guard.check(request, one).catch((error) => {
+    const facts = asked.map((one, index) => {
+      try {
+        return guard.check(request, one)
+      } catch (error) {
         throw error instanceof Refusal ? new Refusal(error.code, `requests.${index}: ${error.message}`) : error
-      })
-    }
+      }
+    })
     const replies: ReplyOf<RequestType>[] = []
     // What the store cannot do is the answer of that one request: those before it stand.
-    for (const one of asked) replies.push(await service.call(one).catch((error) => bodyOf(error, log)))
+    for (const [index, one] of asked.entries())
+      replies.push(await service.call(one, facts[index]).catch((error) => bodyOf(error, log)))
     return { replies }
   })
 }

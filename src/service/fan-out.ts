@@ -1,4 +1,12 @@
-import type { Asker } from '../core/index.ts'
+import {
+  type Asker,
+  type Concern,
+  concernsOf,
+  type Facts,
+  type HeardAsker,
+  mayActFor,
+  SHARED_HOLD,
+} from '../core/index.ts'
 import type { WireEvent } from '../protocol/index.ts'
 import type { StoreEvent } from '../stores/store.ts'
 
@@ -6,12 +14,14 @@ import type { StoreEvent } from '../stores/store.ts'
 export type Scope =
   /** All that concerns the places of one session. */
   | { readonly of: 'session'; readonly session: string }
-  /** All that concerns one owner on one key; keeps its place in line alive while it listens. */
+  /** All that concerns one actor on one key; keeps its place in line alive while it listens, if it may. */
   | {
       readonly of: 'ask'
       readonly namespace: string
       readonly resource: string
       readonly operation: string
+      /** Absent: whichever node it is of. */
+      readonly node?: string | undefined
       readonly owner: string
       readonly hold: string
     }
@@ -20,57 +30,106 @@ export type Scope =
 
 export type Sink = (event: WireEvent, id: string) => void
 
+export interface Listener extends Facts {
+  readonly scope: Scope
+  readonly sink: Sink
+  /** False: what is told here may be dropped, and asked for again. */
+  readonly hears?: boolean | undefined
+}
+
 /** Who listens to what. An event looks up those whom it concerns, however many others there are. */
 export class FanOut {
-  readonly #sinks = new Map<string, Map<Sink, Scope>>()
+  readonly #listeners = new Map<string, Set<Listener>>()
 
-  add(scope: Scope, sink: Sink): () => void {
-    const name = nameOf(scope)
-    const sinks = this.#sinks.get(name) ?? new Map()
-    this.#sinks.set(name, sinks.set(sink, scope))
+  add(listener: Listener): () => void {
+    const name = nameOf(listener.scope)
+    const listeners = this.#listeners.get(name) ?? new Set()
+    this.#listeners.set(name, listeners.add(listener))
     return () => {
-      sinks.delete(sink)
-      if (sinks.size === 0 && this.#sinks.get(name) === sinks) this.#sinks.delete(name)
+      listeners.delete(listener)
+      if (listeners.size === 0 && this.#listeners.get(name) === listeners) this.#listeners.delete(name)
     }
   }
 
   /** Everybody who listens at this moment. */
-  all(): [Scope, Sink][] {
-    return [...this.#sinks.values()].flatMap((sinks) => [...sinks].map(([sink, scope]): [Scope, Sink] => [scope, sink]))
+  all(): Listener[] {
+    return [...this.#listeners.values()].flatMap((listeners) => [...listeners])
   }
 
-  send(event: StoreEvent, id: string): void {
+  /** Returns those who share a hold id with others and have heard their final answer now. */
+  send(event: StoreEvent, id: string): HeardAsker[] {
     const observed = observe(event)
-    this.#emit({ of: 'all' }, observed, id)
-    this.#emit({ of: 'resource', namespace: event.namespace, resource: event.resource }, observed, id)
-    for (const { asker, wire } of concerned(event, observed)) {
-      const scope = { of: 'ask', ...event, operation: wire.operation, owner: asker.owner, hold: '' } as const
-      this.#emit(scope, wire, id)
-      for (const session of asker.sessions) this.#emit({ of: 'session', session }, wire, id)
+    if (observed) {
+      this.#emit({ of: 'all' }, observed, id)
+      this.#emit({ of: 'resource', namespace: event.namespace, resource: event.resource }, observed, id)
     }
+    const heard: HeardAsker[] = []
+    for (const [index, concern] of concernsOf(event).entries()) {
+      const told = this.#tell(event, concern, id)
+      if (event.type !== 'told' || event.askers[index]!.hold !== SHARED_HOLD || !('fence' in event.answer)) continue
+      const { operation, node, owner } = concern
+      const { fence } = event.answer
+      if (told.some((listener) => hasHeard(listener, concern))) heard.push({ operation, node, owner, fence })
+    }
+    return heard
   }
 
-  #emit(scope: Scope, event: WireEvent, id: string): void {
-    for (const sink of this.#sinks.get(nameOf(scope))?.keys() ?? []) sink(event, id)
+  /** Tells one whom it concerns, on every stream that names it. */
+  #tell(event: StoreEvent, concern: Concern, id: string): Listener[] {
+    const { namespace, resource } = event
+    const wire = wireFor(event, concern)
+    const ask = { of: 'ask', namespace, resource, ...concern, hold: '' } as const
+    const told = this.#emit(
+      ask,
+      wire,
+      id,
+      ({ scope }) => scope.of === 'ask' && (scope.node ?? concern.node) === concern.node,
+    )
+    for (const session of concern.sessions) told.push(...this.#emit({ of: 'session', session }, wire, id))
+    return told
   }
+
+  #emit(scope: Scope, event: WireEvent, id: string, isMeant: (listener: Listener) => boolean = () => true): Listener[] {
+    const told: Listener[] = []
+    for (const listener of this.#listeners.get(nameOf(scope)) ?? []) {
+      if (!isMeant(listener)) continue
+      listener.sink(event, id)
+      told.push(listener)
+    }
+    return told
+  }
+}
+
+/** Whether an asker has heard its answer by what this listener was told. Somebody who only looks on hears it for nobody. */
+export function hasHeard(
+  { scope, hears = true, actsFor }: Listener,
+  { node }: { readonly node?: string | undefined },
+): boolean {
+  return hears && (scope.of === 'session' || node === undefined || mayActFor({ actsFor }, node))
 }
 
 /** The events of the past that a listener would have heard. Cheap where it is none: thousands may come back at once. */
 export function heard(scope: Scope, event: StoreEvent): WireEvent[] {
-  if (scope.of === 'all') return [observe(event)]
+  if (scope.of === 'all') return observed(event)
   if (scope.of === 'session') return heardBy(event, ({ sessions }) => sessions.includes(scope.session))
   if (scope.namespace !== event.namespace || scope.resource !== event.resource) return []
-  if (scope.of === 'resource') return [observe(event)]
-  const isOfKey = 'operation' in event && event.operation === scope.operation
-  return isOfKey ? heardBy(event, ({ owner }) => owner === scope.owner) : []
+  if (scope.of === 'resource') return observed(event)
+  return heardBy(
+    event,
+    ({ operation, owner, node }) =>
+      operation === scope.operation && owner === scope.owner && (scope.node ?? node) === node,
+  )
 }
 
-function heardBy(event: StoreEvent, isListener: (asker: Concern['asker']) => boolean): WireEvent[] {
-  const narrowed =
-    event.type === 'told' ? { ...event, askers: event.askers.filter((asker) => isListener(sessionsOf(asker))) } : event
-  return concerned(narrowed, observe(narrowed))
-    .filter(({ asker }) => isListener(asker))
-    .map(({ wire }) => wire)
+function heardBy(event: StoreEvent, isListener: (concern: Concern) => boolean): WireEvent[] {
+  return concernsOf(event)
+    .filter(isListener)
+    .map((concern) => wireFor(event, concern))
+}
+
+function observed(event: StoreEvent): WireEvent[] {
+  const wire = observe(event)
+  return wire ? [wire] : []
 }
 
 function nameOf(scope: Scope): string {
@@ -88,8 +147,8 @@ function nameOf(scope: Scope): string {
 
 const ASKERS_NAMED = 1_000
 
-/** How an event looks to those who only watch. */
-function observe(event: StoreEvent): WireEvent {
+/** How an event looks to those who only watch; nothing where it is said to others alone. */
+function observe(event: StoreEvent): WireEvent | undefined {
   const { namespace, resource, atMs } = event
   const where = { namespace, resource, atMs }
   switch (event.type) {
@@ -116,47 +175,32 @@ function observe(event: StoreEvent): WireEvent {
       return { type: 'told', ...where, operation, answer, count: askers.length, askers: named }
     }
     case 'ended': {
-      const { operation, node, owner, fence, attempt, outcome } = event
-      return { type: 'ended', ...where, operation, node, owner, fence, attempt, ...outcome }
+      const { operation, node, owner, fence, attempt, outcome, skips } = event
+      const more = { ...revisionOf(event), ...(skips && { skips }) }
+      return { type: 'ended', ...where, operation, node, owner, fence, attempt, ...outcome, ...more }
     }
     case 'progress': {
       const { operation, node, owner, fence, progress } = event
       return { type: 'progress', ...where, operation, node, owner, fence, progress }
     }
+    case 'progress-told':
+      return undefined
     case 'referenced':
     case 'dereferenced':
       return { type: event.type, ...where, node: event.node }
   }
 }
 
-interface Concern {
-  readonly asker: { readonly owner: string; readonly sessions: readonly string[] }
-  readonly wire: WireEvent & { readonly operation: string }
-}
-
-/** Whom an event concerns, and how it looks to each of them. */
-function concerned(event: StoreEvent, observed: WireEvent): Concern[] {
-  switch (event.type) {
-    case 'queued':
-    case 'granted':
-    case 'claimed':
-    case 'left':
-    case 'hold-ended':
-      return [{ asker: sessionsOf(event.asker), wire: observed as Concern['wire'] }]
-    case 'told': {
-      const { namespace, resource, atMs, operation, answer } = event
-      return event.askers.map((asker) => ({
-        asker: sessionsOf(asker),
-        wire: { type: 'told', namespace, resource, atMs, operation, node: asker.node, owner: asker.owner, answer },
-      }))
-    }
-    case 'ended':
-      return [{ asker: { owner: event.owner, sessions: event.sessions }, wire: observed as Concern['wire'] }]
-    case 'progress':
-    case 'referenced':
-    case 'dereferenced':
-      return []
+/** How an event looks to one whom it concerns. */
+function wireFor(event: StoreEvent, { operation, node, owner }: Concern): WireEvent {
+  const { namespace, resource, atMs } = event
+  const own = { namespace, resource, atMs, operation, node, owner }
+  if (event.type === 'told') return { type: 'told', ...own, answer: event.answer }
+  if (event.type === 'progress-told') {
+    const { fence, progress } = event
+    return { type: 'progress', ...own, by: event.node, fence, progress }
   }
+  return observe(event)!
 }
 
 function by({ operation, asker }: { operation: string; asker: Asker }): {
@@ -169,8 +213,4 @@ function by({ operation, asker }: { operation: string; asker: Asker }): {
 
 function revisionOf({ revision }: { revision?: string }): { revision?: string } {
   return revision === undefined ? {} : { revision }
-}
-
-function sessionsOf({ owner, session }: Asker): Concern['asker'] {
-  return { owner, sessions: session === undefined ? [] : [session] }
 }

@@ -1,10 +1,14 @@
 import {
   type Acquire,
   type Command,
+  type Facts,
+  type HeardAsker,
+  mayActFor,
   type Refused,
   type Release,
   type ReplyTo,
   SHARED_HOLD,
+  type Skip,
   type Standing,
 } from '../core/index.ts'
 import {
@@ -16,8 +20,8 @@ import {
   type RequestType,
   type WireEvent,
 } from '../protocol/index.ts'
-import type { Address, Counts, Place, SessionReply, Store, StoreEvent } from '../stores/store.ts'
-import { FanOut, type Scope, type Sink } from './fan-out.ts'
+import type { Address, AskAt, Counts, SessionReply, Store, StoreEvent } from '../stores/store.ts'
+import { FanOut, hasHeard, type Listener, type Scope, type Sink } from './fan-out.ts'
 import { History } from './history.ts'
 import { PlaceKeeper } from './place-keeper.ts'
 import { type Notice, Presence } from './presence.ts'
@@ -39,6 +43,13 @@ export interface ServiceOptions {
 
 /** How long a place in line of a request without a session lives after its last sign of life. */
 const PLACE_TTL_MS = 60_000
+/** So many are named in one step. */
+const HEARD_TOGETHER = 500
+
+export interface ListenOptions extends Pick<Facts, 'actsFor'>, Pick<Listener, 'hears'> {
+  /** The last event that was heard before. */
+  readonly lastId?: string | undefined
+}
 
 /** Core and store, joined: requests in, replies out, events to those who listen, deadlines kept. */
 export class Service {
@@ -61,16 +72,21 @@ export class Service {
     this.#sweeper = new Sweeper(store, { timers, presence: this.#presence })
     this.#places = new PlaceKeeper(store, timers)
     const hear = (event: StoreEvent) => {
-      this.#fanOut.send(event, this.#history.add(event))
+      // How far something is says the next report better: who was away is not told of the past ones.
+      const id = event.type === 'progress-told' ? this.#history.lastId : this.#history.add(event)
+      this.#forgetHeard(event, this.#fanOut.send(event, id))
       // It may be another process's: then its deadlines are news here.
       this.#sweeper.arm()
     }
     this.#unsubscribe = store.subscribe(hear, () => void this.#tellAnew())
   }
 
-  /** Answers one request that has been checked. Throws only what the store throws. */
-  async call<Type extends RequestType>(request: RequestOf<Type> & { type: Type }): Promise<ReplyOf<Type>> {
-    const reply = await this.#presence.of(this.#answer(request as Request))
+  /** Answers one request that has been checked, by somebody of whom `facts` are known. Throws only what the store throws. */
+  async call<Type extends RequestType>(
+    request: RequestOf<Type> & { type: Type },
+    facts: Facts = {},
+  ): Promise<ReplyOf<Type>> {
+    const reply = await this.#presence.of(this.#answer(request as Request, facts))
     this.#sweeper.arm()
     return reply as ReplyOf<Type>
   }
@@ -79,29 +95,51 @@ export class Service {
    * A command as the classic paths give it: a release that does not know its fence, a place in line with a ttl of its
    * own. Answered like `call`.
    */
-  async command<C extends Acquire | Release>(command: C & Address): Promise<Exclude<ReplyTo<C>, Refused> | ErrorBody> {
-    const asked: Promise<unknown> = command.type === 'acquire' ? this.#acquire(command) : this.#step(command)
+  async command<C extends Acquire | Release>(
+    command: C & Address,
+    facts: Facts = {},
+  ): Promise<Exclude<ReplyTo<C>, Refused> | ErrorBody> {
+    const asked: Promise<unknown> =
+      command.type === 'acquire' ? this.#acquire(command, facts) : this.#step(command, facts)
     const reply = await this.#presence.of(asked)
     this.#sweeper.arm()
     return reply as Exclude<ReplyTo<C>, Refused> | ErrorBody
   }
 
   /** Where an ask stands now. */
-  standing(ask: Place & { readonly hold: string }): Promise<Standing> {
+  standing(ask: AskAt): Promise<Standing> {
     return this.#store.standing(ask)
+  }
+
+  /** What one who waited without a revision is told when it comes late; nothing where it has to ask. */
+  lateSkip(address: Address, operation: string): Promise<Skip | undefined> {
+    return this.#store.lateSkip(address, operation)
+  }
+
+  /** An asker with the shared hold id has been told its final answer, with this fence: it is not given again. */
+  async heard(ask: AskAt & { readonly fence: number }, facts: Facts = {}): Promise<void> {
+    const { operation, node, owner, fence } = ask
+    const askers = [{ operation, node, owner, fence }]
+    // Where the store is away the answer is given once more, or is forgotten in time.
+    await this.#store.step(addressOf(ask), { type: 'heard', askers }, facts).catch(() => {})
   }
 
   /**
    * Listens from now on. The sink is first told the present state or, where `lastId` is still known, exactly what it
    * has missed; nothing falls in between.
    */
-  async listen(scope: Scope, sink: Sink, lastId?: string): Promise<() => void> {
+  async listen(scope: Scope, sink: Sink, { lastId, ...options }: ListenOptions = {}): Promise<() => void> {
     // What concerns a session comes to where it was opened or renewed; for all else one has to ask.
     if (scope.of !== 'session') await this.#store.hearAll()
     const missed = lastId === undefined ? undefined : this.#history.since(lastId, scope)
     let early: [WireEvent, string][] | undefined = []
-    const remove = this.#fanOut.add(scope, (event, id) => (early ? early.push([event, id]) : sink(event, id)))
-    const release = scope.of === 'ask' ? this.#places.keep(scope) : undefined
+    const listener: Listener = {
+      ...options,
+      scope,
+      sink: (event, id) => void (early ? early.push([event, id]) : sink(event, id)),
+    }
+    const remove = this.#fanOut.add(listener)
+    const release = scope.of === 'ask' ? this.#places.keep(scope, options) : undefined
     const stop = () => {
       remove()
       release?.()
@@ -116,6 +154,7 @@ export class Service {
       })
       if (lastId !== undefined) sink({ type: 'reset' }, id)
       sink(state, id)
+      this.#forgetTold(listener, state)
     }
     const waiting = early
     early = undefined
@@ -147,11 +186,11 @@ export class Service {
     await this.#store.close()
   }
 
-  async #answer(request: Request): Promise<ReplyOf<RequestType>> {
+  async #answer(request: Request, facts: Facts): Promise<ReplyOf<RequestType>> {
     const store = this.#store
     switch (request.type) {
       case 'acquire':
-        return this.#acquire(request)
+        return this.#acquire(request, facts)
       case 'release':
       case 'renew':
       case 'cancel':
@@ -159,11 +198,11 @@ export class Service {
       case 'progress':
       case 'add-reference':
       case 'release-reference':
-        return this.#step(request)
+        return this.#step(request, facts)
       case 'drop-node':
-        return this.#dropNode(request)
+        return mayActFor(facts, request.node) ? this.#dropNode(request) : errorBody('forbidden')
       case 'open-session':
-        return explained(await store.openSession(request))
+        return mayActFor(facts, request.node) ? explained(await store.openSession(request)) : errorBody('forbidden')
       case 'renew-session':
         return explained(await store.renewSession(request.session))
       case 'close-session':
@@ -174,13 +213,16 @@ export class Service {
         return places ? { status: 'places', places } : errorBody('session-lost')
       }
       case 'leave-place': {
-        const { session, operation, owner } = request
-        return this.#step({ type: 'leave', session, operation, owner, ...addressOf(request) })
+        // Knowing a session is being it: no more is asked.
+        const { session, operation, node, owner } = request
+        return this.#step({ type: 'leave', session, operation, node, owner, ...addressOf(request) }, {})
       }
       case 'get-resource': {
         const view = (await store.read(request)) ?? idleView(addressOf(request))
         return { status: 'resource', resource: view }
       }
+      case 'list-waiters':
+        return { status: 'waiters', ...(await store.waiters(request, request)) }
       case 'list-resources':
         return { status: 'resources', ...(await store.list(request)) }
       case 'get-policy':
@@ -192,15 +234,19 @@ export class Service {
     }
   }
 
-  async #acquire(request: Acquire & Address): Promise<ReplyOf<'acquire'>> {
+  async #acquire(request: Acquire & Address, facts: Facts): Promise<ReplyOf<'acquire'>> {
     const placeTtlMs = Math.max(request.ttlMs, PLACE_TTL_MS)
-    if (this.#store.waiting() < this.#waiterLimit) return this.#step({ placeTtlMs, ...request })
-    const reply = await this.#step({ ...request, queueing: false })
-    return reply.status === 'refused' && reply.code === 'busy' ? errorBody('queue-full') : reply
+    const isFull = this.#store.waiting() >= this.#waiterLimit
+    return this.#step({ placeTtlMs, ...request }, isFull ? { ...facts, mayQueue: false } : facts)
   }
 
-  async #step<C extends Command>(command: C & Address): Promise<Exclude<ReplyTo<C>, Refused> | ErrorBody> {
-    return explained(await this.#store.step(command, command))
+  async #step<C extends Command>(
+    { namespace, resource, ...command }: C & Address,
+    facts: Facts,
+  ): Promise<Exclude<ReplyTo<C>, Refused> | ErrorBody> {
+    const isPlain = facts.actsFor === undefined && facts.mayQueue === undefined
+    const reply = await this.#store.step({ namespace, resource }, command as unknown as C, isPlain ? undefined : facts)
+    return explained(reply)
   }
 
   /** A page at a time: other requests go on meanwhile. */
@@ -218,11 +264,29 @@ export class Service {
     return { status: 'dropped', resources }
   }
 
+  /** Whoever shares its hold id with others, and has heard its answer, asks next for something new. */
+  #forgetHeard({ namespace, resource }: StoreEvent, heard: readonly HeardAsker[]): void {
+    for (let from = 0; from < heard.length; from += HEARD_TOGETHER) {
+      const askers = heard.slice(from, from + HEARD_TOGETHER)
+      this.#store.step({ namespace, resource }, { type: 'heard', askers }).catch(() => {})
+    }
+  }
+
+  /** The same for one whose answer was there before it listened. */
+  #forgetTold(listener: Listener, state: WireEvent): void {
+    const { scope } = listener
+    if (scope.of !== 'ask' || scope.hold !== SHARED_HOLD || state.type !== 'state' || state.of !== 'ask') return
+    const { standing } = state
+    if (standing.status !== 'skip' && standing.status !== 'failed') return
+    const { fence } = standing
+    if (hasHeard(listener, scope)) void this.heard({ ...scope, fence }, { actsFor: listener.actsFor })
+  }
+
   /** Events may have been missed: everybody is told where things stand. */
   async #tellAnew(): Promise<void> {
     this.#history.forgetAll()
     this.#sweeper.arm()
-    for (const [scope, sink] of this.#fanOut.all()) {
+    for (const { scope, sink } of this.#fanOut.all()) {
       const id = this.#history.lastId
       try {
         const state = await this.#state(scope)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { holdingsInText, resourceFromText, resourceToText } from './file/resource-text.ts'
+import { resourceFromText, resourceToText } from './file/resource-text.ts'
 import { listOf } from './listing.ts'
 import { hashOf, nameOf, Shards } from './shards.ts'
 
@@ -8,7 +8,7 @@ const at = (index: number) => ({ namespace: 'default', resource: `r${String(inde
 
 /** So many resources that nobody has asked for yet. */
 function coldShards(): Shards {
-  const dormancy = { liveLimit: 10, toText: resourceToText, fromText: resourceFromText, holdingsIn: holdingsInText }
+  const dormancy = { liveLimit: 10, toText: resourceToText, fromText: resourceFromText }
   const shards = new Shards({ dormancy })
   for (let index = 0; index < COUNT; index++) {
     const name = nameOf(at(index))
@@ -51,7 +51,7 @@ test('one that has become idle while a list is read is not in it', async () => {
     const slot = shards.get(at(3))
     if (!slot) return
     shards.wake(slot).references.clear()
-    shards.settle(slot)
+    shards.settle(slot, undefined)
   }
   const { resources } = await listOf(shards, { limit: 5 }, pause)
   expect(resources.map(({ resource }) => resource)).toEqual([0, 1, 2, 4].map((index) => at(index).resource))

@@ -18,7 +18,7 @@ function heldAndWaitedFor(ttlMs: { readonly a: number; readonly b: number }): Re
   const resident = new Resident({ policy: { version: 1, policy: defaultPolicy } })
   for (const node of ['a', 'b'] as const) {
     resident.openSession({ session: node, node, ttlMs: ttlMs[node] }, 0)
-    resident.step(r, ask(node), 0)
+    resident.step(r, { command: ask(node), nowMs: 0 })
   }
   return resident
 }

@@ -1,8 +1,11 @@
 import {
-  type Acquire,
   type Command,
+  type Context,
+  EDITION,
   type Event,
+  type Facts,
   policyOf,
+  type Refused,
   type Reply,
   type ReplyTo,
   type Resource,
@@ -13,23 +16,21 @@ import { listOf } from './listing.ts'
 import { Sessions } from './sessions.ts'
 import { addressOf, type Dormancy, Shards } from './shards.ts'
 import type { Slot } from './slot.ts'
-import type {
-  Address,
-  Counts,
-  ListQuery,
-  Page,
-  Place,
-  SessionRefusal,
-  SessionReply,
-  SessionRequest,
-  VersionedPolicy,
-} from './store.ts'
+import type { Address, Counts, ListQuery, Page, Place, SessionReply, SessionRequest, VersionedPolicy } from './store.ts'
 
 export interface StepTaken extends Address {
   readonly nowMs: number
   readonly command: Command
+  readonly facts?: Facts | undefined
   readonly reply: Reply
   readonly events: readonly Event[]
+}
+
+/** A command, and all that the outside says of it. */
+export interface Taking<C extends Command> {
+  readonly command: C
+  readonly facts?: Facts | undefined
+  readonly nowMs: number
 }
 
 /** Told of everything that changes, in order and at once: whoever keeps it or carries it on. */
@@ -52,6 +53,8 @@ export class Resident {
   readonly shards: Shards
   readonly sessions = new Sessions()
   policy: VersionedPolicy
+  /** Of the rules: an older one while what was done under it is done again. */
+  edition = EDITION
   journal: Journal | undefined
   /** Called before a resource changes, for whoever copies it just then. */
   beforeChange: ((slot: Slot) => void) | undefined
@@ -63,12 +66,9 @@ export class Resident {
     this.shards = new Shards({ dormancy })
   }
 
-  step<C extends Command>(address: Address, command: C, nowMs: number): ReplyTo<C> | SessionRefusal {
-    this.#endDueSessions(nowMs)
-    if (command.type === 'acquire' && command.session !== undefined && !this.sessions.isAlive(command.session)) {
-      return { status: 'refused', code: 'session-lost' }
-    }
-    return this.#take(address, command, nowMs)
+  step<C extends Command>(address: Address, taking: Taking<C>): ReplyTo<C> | Refused {
+    this.#endDueSessions(taking.nowMs)
+    return this.#take(address, taking)
   }
 
   /** The resource as it is at this moment, its due deadlines applied. */
@@ -77,7 +77,7 @@ export class Resident {
     const slot = this.shards.get(address)
     if (slot === undefined) return undefined
     if ((this.shards.deadlineMs(slot, address.resource) ?? Infinity) > nowMs) return this.shards.look(slot)
-    this.#take(address, { type: 'expire' }, nowMs)
+    this.#take(address, { command: { type: 'expire' }, nowMs })
     const settled = this.shards.get(address)
     return settled && this.shards.look(settled)
   }
@@ -112,7 +112,7 @@ export class Resident {
     for (let count = 0; count < limit; count++) {
       const slot = this.shards.due(nowMs)
       if (!slot) return
-      this.#take(addressOf(slot.name), { type: 'expire' }, nowMs)
+      this.#take(addressOf(slot.name), { command: { type: 'expire' }, nowMs })
     }
   }
 
@@ -122,7 +122,7 @@ export class Resident {
     for (const slot of this.#active()) {
       if (!slot.runsOut) continue
       const slept = slot.live === undefined
-      this.#take(addressOf(slot.name), { type: 'recover' }, nowMs)
+      this.#take(addressOf(slot.name), { command: { type: 'recover' }, nowMs })
       // There may be very many of them, and none was asked for.
       if (slept) this.shards.rest(slot)
     }
@@ -137,7 +137,7 @@ export class Resident {
       this.#grants += grants
       this.#waiters += waiters
       const address = addressOf(slot.name)
-      for (const { session, ...place } of places) this.sessions.adopt({ ...address, ...place }, session)
+      this.sessions.follow(address, { gained: places, lost: [] })
     }
   }
 
@@ -151,28 +151,38 @@ export class Resident {
   }
 
   /** One step of one resource and what follows from it here, told to nobody: also how a journal is played again. */
-  run<C extends Command>(address: Address, command: C, nowMs: number): Step<C> {
+  run<C extends Command>(address: Address, { command, facts, nowMs }: Taking<C>): Step<C> {
     const slot = this.shards.getOrCreate(address)
     this.beforeChange?.(slot)
     const resource = this.shards.wake(slot)
     const before = { grants: resource.grants.size, waiters: resource.waiters.size }
-    const session = command.type === 'acquire' ? sessionOf(resource, command) : undefined
+    const session = command.type === 'acquire' ? command.session : undefined
     const taken = step(resource, command, {
-      nowMs,
-      policy: policyOf(this.policy.policy, address.namespace),
-      fenceFloor: this.shards.fenceFloor(address.resource),
+      ...facts,
+      ...this.#context(address, nowMs),
+      sessionAlive: session === undefined || this.sessions.isAlive(session),
+      edition: this.edition,
     })
     this.#grants += resource.grants.size - before.grants
     this.#waiters += resource.waiters.size - before.waiters
-    if (command.type === 'acquire') {
-      const { operation, owner } = command
-      this.sessions.touch(resource, { operation, owner, session: command.session })
-      // It may have hung off another one before.
-      if (session !== command.session) this.sessions.touch(resource, { operation, owner, session })
-    }
-    this.sessions.follow(resource, taken.events)
-    this.shards.settle(slot)
+    this.sessions.follow(address, taken.places)
+    this.shards.settle(slot, taken.nextDeadlineMs)
     return taken
+  }
+
+  /** A look at a resource as it is at this moment. */
+  look<Result>(
+    address: Address,
+    nowMs: number,
+    view: (resource: Resource, context: Context) => Result,
+  ): Result | undefined {
+    const resource = this.read(address, nowMs)
+    return resource && view(resource, this.#context(address, nowMs))
+  }
+
+  #context({ namespace, resource }: Address, nowMs: number): Context {
+    const fenceFloor = this.shards.fenceFloor(resource)
+    return { nowMs, policy: policyOf(this.policy.policy, namespace), fenceFloor }
   }
 
   /**
@@ -183,10 +193,11 @@ export class Resident {
     return [...this.shards.slots()].filter(({ isActive }) => isActive)
   }
 
-  #take<C extends Command>(address: Address, command: C, nowMs: number): ReplyTo<C> {
-    const { reply, events } = this.run(address, command, nowMs)
+  #take<C extends Command>(address: Address, taking: Taking<C>): ReplyTo<C> | Refused {
+    const { reply, events } = this.run(address, taking)
+    const { command, facts, nowMs } = taking
     const { namespace, resource } = address
-    this.journal?.ran({ namespace, resource, nowMs, command, reply, events })
+    this.journal?.ran({ namespace, resource, nowMs, command, ...(facts && { facts }), reply, events })
     return reply
   }
 
@@ -199,15 +210,8 @@ export class Resident {
     if (!this.sessions.isAlive(session)) return
     this.journal?.ended?.(session)
     for (const place of this.sessions.end(session)) {
-      const { operation, owner } = place
-      this.#take(place, { type, session, operation, owner }, nowMs)
+      const { operation, node, owner } = place
+      this.#take(place, { command: { type, session, operation, node, owner }, nowMs })
     }
   }
-}
-
-/** The session that an ask hangs off so far. */
-function sessionOf(resource: Resource, { operation, owner, hold }: Acquire): string | undefined {
-  const grant = resource.grants.get(operation)
-  if (grant?.owner === owner) return (grant.holds.get(hold) ?? grant.unclaimedLease)?.session
-  return resource.waiters.find(operation, owner)?.lease.session
 }

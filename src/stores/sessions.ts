@@ -1,6 +1,6 @@
-import { Deadlines, type Event, type Resource } from '../core/index.ts'
+import { Deadlines, type PlaceChanges, type SessionPlace } from '../core/index.ts'
 import { nameOf } from './shards.ts'
-import type { Place, SessionReply, SessionRequest } from './store.ts'
+import { type Address, type Place, SESSION_LOST, type SessionReply, type SessionRequest } from './store.ts'
 
 /** Sessions in memory: who is alive until when, and which places hang off each. */
 export class Sessions {
@@ -29,7 +29,7 @@ export class Sessions {
 
   renew(id: string, nowMs: number): SessionReply {
     const session = this.#sessions.get(id)
-    if (!session) return { status: 'refused', code: 'session-lost' }
+    if (!session) return SESSION_LOST
     this.#deadlines.set(session, nowMs + session.ttlMs)
     return { status: 'alive', ttlMs: session.ttlMs, places: session.places.size }
   }
@@ -62,50 +62,14 @@ export class Sessions {
     return this.#deadlines.due(nowMs)?.session
   }
 
-  /** Keeps the places of every session that these events speak of as the resource has them now. */
-  follow(resource: Resource, events: readonly Event[]): void {
-    for (const event of events) {
-      switch (event.type) {
-        case 'queued':
-        case 'granted':
-        case 'claimed':
-        case 'left':
-        case 'hold-ended':
-          this.#settle(resource, { ...event, owner: event.asker.owner, session: event.asker.session })
-          break
-        case 'told':
-          for (const { owner, session } of event.askers) this.#settle(resource, { ...event, owner, session })
-          break
-        case 'ended':
-          for (const session of event.sessions) this.#settle(resource, { ...event, session })
-      }
+  /** A step has changed what hangs off sessions. */
+  follow({ namespace, resource }: Address, { gained, lost }: PlaceChanges): void {
+    const change = ({ session: id, ...of }: SessionPlace, to: (places: Map<string, Place>, place: Place) => void) => {
+      const session = this.#sessions.get(id)
+      if (session) to(session.places, { namespace, resource, ...of })
     }
-  }
-
-  /** Takes a place on that was read from elsewhere. */
-  adopt({ namespace, resource, operation, owner }: Place, session: string): void {
-    const place = { namespace, resource, operation, owner }
-    this.#sessions.get(session)?.places.set(placeName(place), place)
-  }
-
-  /** After a re-entry, which causes no event. */
-  touch(
-    resource: Resource,
-    { operation, owner, session }: { operation: string; owner: string; session: string | undefined },
-  ): void {
-    this.#settle(resource, { operation, owner, session })
-  }
-
-  #settle(
-    resource: Resource,
-    { operation, owner, session: id }: { operation: string; owner: string; session: string | undefined },
-  ): void {
-    const session = id === undefined ? undefined : this.#sessions.get(id)
-    if (!session) return
-    const place = { namespace: resource.namespace, resource: resource.id, operation, owner }
-    const name = placeName(place)
-    if (hangsOff(resource, { operation, owner, session: session.session })) session.places.set(name, place)
-    else session.places.delete(name)
+    for (const place of lost) change(place, (places, each) => places.delete(placeName(each)))
+    for (const place of gained) change(place, (places, each) => places.set(placeName(each), each))
   }
 }
 
@@ -115,17 +79,5 @@ interface Session extends SessionRequest {
 }
 
 function placeName(place: Place): string {
-  return JSON.stringify([nameOf(place), place.operation, place.owner])
-}
-
-function hangsOff(
-  resource: Resource,
-  { operation, owner, session }: { operation: string; owner: string; session: string },
-): boolean {
-  if (resource.waiters.find(operation, owner)?.lease.session === session) return true
-  const grant = resource.grants.get(operation)
-  if (grant?.owner !== owner) return false
-  if (grant.unclaimedLease?.session === session) return true
-  for (const lease of grant.holds.values()) if (lease.session === session) return true
-  return false
+  return JSON.stringify([nameOf(place), place.operation, place.node, place.owner])
 }

@@ -1,4 +1,4 @@
-import { Deadlines, isIdle, nextDeadlineMs, type Resource, resourceInMemory } from '../core/index.ts'
+import { Deadlines, isIdle, placesOf, type Resource, resourceInMemory, type SessionPlace } from '../core/index.ts'
 import { ColdRecords } from './cold-records.ts'
 import { dueIndexes, Slot, TextPages } from './slot.ts'
 import type { Address } from './store.ts'
@@ -9,8 +9,6 @@ export interface Dormancy {
   readonly liveLimit: number
   toText(resource: Resource): string
   fromText(text: string, address: Address): Resource
-  /** What can be said of a text without making a resource of it. */
-  holdingsIn(text: string): Holdings
 }
 
 /** Who holds and who waits. */
@@ -18,7 +16,7 @@ export interface Holdings {
   readonly grants: number
   readonly waiters: number
   /** What hangs off sessions. */
-  readonly places: readonly { readonly operation: string; readonly owner: string; readonly session: string }[]
+  readonly places: readonly SessionPlace[]
 }
 
 /** Resources in memory, with what is due when, in shards by the resource id alone: all operations of one meet in one. */
@@ -78,7 +76,8 @@ export class Shards {
   }
 
   holdings(slot: Slot): Holdings {
-    return this.#dormancy!.holdingsIn(this.textOf(slot))
+    const resource = this.look(slot)
+    return { grants: resource.grants.size, waiters: resource.waiters.size, places: placesOf(resource) }
   }
 
   /** The resource for a step. Not to be kept beyond that: it may fall asleep. */
@@ -121,7 +120,7 @@ export class Shards {
   }
 
   /** After a step: an idle resource is forgotten and leaves its fence to its shard, another one is due when it says. */
-  settle(slot: Slot): void {
+  settle(slot: Slot, nextDeadlineMs: number | undefined): void {
     const resource = slot.live!
     const shard = this.#shardOf(hashOf(resource.id))
     slot.isActive = resource.grants.size > 0 || resource.waiters.size > 0
@@ -131,7 +130,7 @@ export class Shards {
       shard.deadlines.set(slot, undefined)
       shard.slots.delete(slot.name)
       slot.live = undefined
-    } else shard.deadlines.set(slot, nextDeadlineMs(resource))
+    } else shard.deadlines.set(slot, nextDeadlineMs)
     if (this.#dormancy) this.#fallAsleep(this.#dormancy.liveLimit)
   }
 

@@ -1,4 +1,16 @@
-import type { Command, Event, Policy, ReplyTo, ResourceView, Standing } from '../core/index.ts'
+import type {
+  ActorName,
+  Command,
+  Event,
+  Facts,
+  Policy,
+  Refused,
+  ReplyTo,
+  ResourceView,
+  Skip,
+  Standing,
+  WaiterPage,
+} from '../core/index.ts'
 
 /** Which resource: its namespace and id. */
 export interface Address {
@@ -18,13 +30,23 @@ export interface SessionRequest {
 
 export type SessionReply =
   /** `places`: how many hang off it, so that a client notices one that it does not know of. */
-  | { readonly status: 'alive'; readonly ttlMs: number; readonly places: number }
-  | { readonly status: 'refused'; readonly code: 'session-lost' }
+  { readonly status: 'alive'; readonly ttlMs: number; readonly places: number } | typeof SESSION_LOST
+
+/** The session has ended or never was. */
+export const SESSION_LOST = { status: 'refused', code: 'session-lost' } as const
 
 /** One place of a session: a hold, a grant not yet claimed, or a place in line. */
 export interface Place extends Address {
   readonly operation: string
+  /** Absent only where an older version has written it down. */
+  readonly node?: string | undefined
   readonly owner: string
+}
+
+/** An ask to be looked at. */
+export interface AskAt extends Address, ActorName {
+  readonly operation: string
+  readonly hold: string
 }
 
 export interface ListQuery {
@@ -71,16 +93,22 @@ export interface Store {
   /**
    * Runs one command on one resource. Atomic: the new state, its waiters and its events are kept together or not at
    * all, and no other step of the resource runs meanwhile; steps of other resources do not wait. Resolves once the
-   * change is durable. A command that names a session which is not alive at that moment is refused `session-lost`
-   * and changes nothing. A retry with the same hold id sees the first try's result.
+   * change is durable. The store knows whether the session that a command names is alive at that moment, and tells the
+   * core; `facts` is what the caller knows. A retry with the same hold id sees the first try's result.
    */
-  step<C extends Command>(address: Address, command: C): Promise<ReplyTo<C> | SessionRefusal>
+  step<C extends Command>(address: Address, command: C, facts?: Facts): Promise<ReplyTo<C> | Refused>
 
   /** A resource as it is now, its due deadlines applied; nothing where it is idle. */
   read(address: Address): Promise<ResourceView | undefined>
 
+  /** Those who wait for a resource in all of its queues, oldest first: so many of those after a page. */
+  waiters(address: Address, page: { readonly after?: number; readonly limit: number }): Promise<WaiterPage>
+
   /** Where an ask stands now, its due deadlines applied. */
-  standing(place: Place & { readonly hold: string }): Promise<Standing>
+  standing(ask: AskAt): Promise<Standing>
+
+  /** What one who waited for an operation, and named no revision, is told when it comes late (`lateSkip`). */
+  lateSkip(address: Address, operation: string): Promise<Skip | undefined>
 
   /** Resources that are not idle, in a stable order, a page at a time. Not a snapshot: each is as it was when read. */
   list(query: ListQuery): Promise<Page>
@@ -128,8 +156,6 @@ export interface Store {
 
   close(): Promise<void>
 }
-
-export type SessionRefusal = { readonly status: 'refused'; readonly code: 'session-lost' }
 
 /** Time, injected everywhere but in the core, which is told the time. */
 export interface Clock {

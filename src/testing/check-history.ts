@@ -1,5 +1,6 @@
 import { type Event, operationOf, type Policy, policyOf } from '../core/index.ts'
-import type { CallbackRecord, CallRecord, ClientRecord, History, StepRecord } from './history.ts'
+import { CallbackCheck } from './callback-check.ts'
+import type { History, StepRecord } from './history.ts'
 import { naiveStep, newModel } from './naive-model.ts'
 import { SessionCheck } from './session-check.ts'
 import type { Violation } from './violation.ts'
@@ -44,7 +45,7 @@ export function checkHistory(history: History, { policy }: { readonly policy: Po
 
 interface LiveGrant {
   readonly operation: string
-  readonly owner: string
+  readonly actor: string
   readonly fence: number
   /** Since when its claim is waited for. */
   sinceMs: number
@@ -52,7 +53,7 @@ interface LiveGrant {
 }
 
 interface LiveWaiter {
-  readonly owner: string
+  readonly actor: string
   readonly revision: string | undefined
 }
 
@@ -77,7 +78,7 @@ class ResourceCheck {
   take(step: StepRecord): void {
     this.#resource = step.resource
     const { command } = step
-    if (command.type === 'acquire') this.#asked.add(`${command.operation} ${command.owner}`)
+    if (command.type === 'acquire') this.#asked.add(`${command.operation} ${actorOf(command)}`)
     // The store was away, and nobody could claim.
     if (command.type === 'recover') for (const grant of this.#grants.values()) grant.sinceMs = step.nowMs
     for (const event of step.events) this.#event(event, step)
@@ -92,7 +93,7 @@ class ResourceCheck {
   #event(event: Event, step: StepRecord): void {
     switch (event.type) {
       case 'queued':
-        this.#queue(event.operation).push({ owner: event.asker.owner, revision: event.revision })
+        this.#queue(event.operation).push({ actor: actorOf(event.asker), revision: event.revision })
         break
       case 'granted':
         this.#granted(event, step)
@@ -105,10 +106,10 @@ class ResourceCheck {
         break
       }
       case 'told':
-        for (const { owner } of event.askers) this.#leave(event.operation, owner, step)
+        for (const asker of event.askers) this.#leave(event.operation, actorOf(asker), step)
         break
       case 'left':
-        this.#leave(event.operation, event.asker.owner, step)
+        this.#leave(event.operation, actorOf(event.asker), step)
         break
       case 'ended':
         this.#endedEvent(event, step)
@@ -129,20 +130,21 @@ class ResourceCheck {
     if (inTheWay)
       this.#violated(1, `${operation} was granted (fence ${fence}) while fence ${inTheWay.fence} was live`, step)
     if (fence <= this.#fence) this.#violated(3, `fence ${fence} was granted after ${this.#fence}`, step)
-    if (!this.#asked.has(`${operation} ${asker.owner}`))
-      this.#violated(9, `${asker.owner} was granted ${operation} without asking`, step)
+    const actor = actorOf(asker)
+    if (!this.#asked.has(`${operation} ${actor}`))
+      this.#violated(9, `${actor} was granted ${operation} without asking`, step)
     const queue = this.#queue(operation)
     if (handOver) {
-      if (queue[0]?.owner !== asker.owner)
-        this.#violated(6, `${operation} went to ${asker.owner}, but ${queue[0]?.owner} had waited longer`, step)
+      if (queue[0]?.actor !== actor)
+        this.#violated(6, `${operation} went to ${actor}, but ${queue[0]?.actor} had waited longer`, step)
       this.#queues.set(
         operation,
-        queue.filter(({ owner }) => owner !== asker.owner),
+        queue.filter((waiter) => waiter.actor !== actor),
       )
     } else if (queue.length > 0)
-      this.#violated(6, `${asker.owner} was granted ${operation} past a queue of ${queue.length}`, step)
+      this.#violated(6, `${actor} was granted ${operation} past a queue of ${queue.length}`, step)
     this.#fence = Math.max(this.#fence, fence)
-    this.#grants.set(operation, { operation, owner: asker.owner, fence, sinceMs: step.nowMs, claimed: !handOver })
+    this.#grants.set(operation, { operation, actor, fence, sinceMs: step.nowMs, claimed: !handOver })
   }
 
   #endedEvent({ operation, fence, outcome }: Extract<Event, { type: 'ended' }>, step: StepRecord): void {
@@ -151,36 +153,33 @@ class ResourceCheck {
       this.#violated(4, `fence ${fence} ended, but was not live`, step)
     this.#ended.add(fence)
     this.#grants.delete(operation)
+    // The model has not taken the step yet: it still has the grant.
+    const held = this.#model.held.find(({ op }) => op === operation)
     const row = operationOf(policyOf(this.#policy, step.namespace), operation)
-    if (outcome.outcome !== 'success' || row?.waitersOnSuccess !== 'skip') return
+    const skips = row ? row.waitersOnSuccess === 'skip' : held?.classic
+    if (outcome.outcome !== 'success' || !skips) return
     const told = step.events.flatMap((event) =>
       event.type === 'told' && event.operation === operation ? event.askers : [],
     )
-    const answered = new Set(told.map(({ owner }) => owner))
-    const revision = this.#revisionOf(step, operation)
+    const answered = new Set(told.map(actorOf))
     for (const waiter of this.#queue(operation)) {
-      if (waiter.revision === revision && !answered.has(waiter.owner)) {
+      if (waiter.revision === held?.rev && !answered.has(waiter.actor)) {
         this.#violated(
           5,
-          `${waiter.owner} waited for ${operation} and was not told of the success of fence ${fence}`,
+          `${waiter.actor} waited for ${operation} and was not told of the success of fence ${fence}`,
           step,
         )
       }
     }
   }
 
-  /** The revision of the grant that a release has just ended; the model still has it. */
-  #revisionOf(_step: StepRecord, operation: string): string | undefined {
-    return this.#model.held.find(({ op }) => op === operation)?.rev
-  }
-
-  #leave(operation: string, owner: string, step: StepRecord): void {
+  #leave(operation: string, actor: string, step: StepRecord): void {
     const queue = this.#queue(operation)
-    if (!queue.some((waiter) => waiter.owner === owner))
-      this.#violated(9, `${owner} left the queue of ${operation} without being in it`, step)
+    if (!queue.some((waiter) => waiter.actor === actor))
+      this.#violated(9, `${actor} left the queue of ${operation} without being in it`, step)
     this.#queues.set(
       operation,
-      queue.filter((waiter) => waiter.owner !== owner),
+      queue.filter((waiter) => waiter.actor !== actor),
     )
   }
 
@@ -191,7 +190,15 @@ class ResourceCheck {
     const granted = step.events.find((event) => event.type === 'granted')
     const fenceFloor =
       granted && granted.fence > this.#model.fence + 1 && this.#model.fence < granted.fence ? granted.fence - 1 : 0
-    const context = { nowMs, policy: policyOf(this.#policy, namespace), alive: () => true, fenceFloor }
+    // Whether a session was alive is checked elsewhere; here it is what follows from it.
+    const isLost = step.reply.status === 'refused' && step.reply.code === 'session-lost'
+    const context = {
+      ...step.facts,
+      nowMs,
+      policy: policyOf(this.#policy, namespace),
+      alive: () => !isLost,
+      fenceFloor,
+    }
     const expected = JSON.stringify(sorted(naiveStep(this.#model, command, context)))
     const actual = JSON.stringify(sorted(step.reply))
     if (actual !== expected)
@@ -221,82 +228,9 @@ class ResourceCheck {
   }
 }
 
-interface Running extends CallbackRecord {
-  lost: boolean
-}
-
-/** What clients did: no callback runs twice, none without a claimed grant, and a loss is known before the next grant. */
-class CallbackCheck {
-  readonly #violations: Violation[]
-  readonly #running = new Map<string, Running>()
-  readonly #granted = new Map<string, { owner: string; claimed: boolean }>()
-  readonly #succeeded = new Set<string>()
-  readonly #begun = new Set<string>()
-  readonly #paused = new Set<string>()
-
-  constructor(violations: Violation[]) {
-    this.#violations = violations
-  }
-
-  take(record: CallbackRecord): void {
-    const { what, resource, fence, client, call } = record
-    const name = `${resource} ${fence}`
-    if (what === 'began') {
-      const grant = this.#granted.get(name)
-      if (fence > 0 && !grant?.claimed)
-        this.#violated(9, resource, `${client} began fence ${fence} before its claim was acknowledged`)
-      if (this.#begun.has(`${client} ${call}`))
-        this.#violated(14, resource, `call ${call} of ${client} ran its callback twice`)
-      this.#begun.add(`${client} ${call}`)
-      this.#running.set(`${client} ${call}`, { ...record, lost: false })
-    } else if (what === 'lost') {
-      const running = this.#running.get(`${client} ${call}`)
-      if (running) running.lost = true
-    } else this.#running.delete(`${client} ${call}`)
-  }
-
-  takeStep({ resource, events, command, reply }: StepRecord): void {
-    // Of several holds only the last release ends the grant, but each of them was work well done.
-    if (command.type === 'release' && reply.status === 'released' && command.outcome === 'success') {
-      this.#succeeded.add(`${resource} ${command.fence}`)
-    }
-    for (const event of events) {
-      if (event.type === 'ended' && event.outcome.outcome === 'expired') this.#expired(resource, event.fence)
-      if (event.type === 'granted')
-        this.#granted.set(`${resource} ${event.fence}`, { owner: event.asker.owner, claimed: !event.handOver })
-      const claimed = event.type === 'claimed' ? this.#granted.get(`${resource} ${event.fence}`) : undefined
-      if (claimed) claimed.claimed = true
-      if (event.type === 'ended' && event.outcome.outcome === 'success')
-        this.#succeeded.add(`${resource} ${event.fence}`)
-    }
-  }
-
-  takeClient({ client, what }: ClientRecord): void {
-    if (what === 'paused') this.#paused.add(client)
-    if (what === 'resumed' || what === 'crashed') this.#paused.delete(client)
-    if (what !== 'crashed') return
-    for (const [name, running] of this.#running) if (running.client === client) this.#running.delete(name)
-  }
-
-  /** A client whose clock runs knows that it has lost its grant before the store ends it. */
-  #expired(resource: string, fence: number): void {
-    for (const running of this.#running.values()) {
-      if (running.resource !== resource || running.fence !== fence || running.lost || this.#paused.has(running.client))
-        continue
-      this.#violated(17, resource, `fence ${fence} expired while ${running.client} ran under it and had not been told`)
-    }
-  }
-
-  takeCall({ status, resource, fence, client }: CallRecord): void {
-    if (status !== 'performed' && status !== 'skipped') return
-    if (fence > 0 && !this.#succeeded.has(`${resource} ${fence}`)) {
-      this.#violated(5, resource, `${client} was told ${status} on fence ${fence}, which never succeeded`)
-    }
-  }
-
-  #violated(invariant: number, resource: string, what: string): void {
-    this.#violations.push({ invariant, resource, what })
-  }
+/** No two actors share a name. */
+function actorOf({ node, owner }: { readonly node: string; readonly owner: string }): string {
+  return node === owner ? JSON.stringify(owner) : JSON.stringify([node, owner])
 }
 
 function sorted(value: unknown): unknown {

@@ -1,11 +1,21 @@
-import type { Command, Policy, ReplyTo, ResourceView, Standing } from '../core/index.ts'
+import type {
+  Command,
+  Facts,
+  Policy,
+  Refused,
+  ReplyTo,
+  ResourceView,
+  Skip,
+  Standing,
+  WaiterPage,
+} from '../core/index.ts'
 import {
   type Address,
+  type AskAt,
   type Counts,
   type ListQuery,
   type Page,
   type Place,
-  type SessionRefusal,
   type SessionReply,
   type SessionRequest,
   type Store,
@@ -41,16 +51,24 @@ export class FaultyStore implements Store {
     return this.#store.nowMs()
   }
 
-  step<C extends Command>(address: Address, command: C): Promise<ReplyTo<C> | SessionRefusal> {
-    return this.#reach(() => this.#store.step(address, command))
+  step<C extends Command>(address: Address, command: C, facts?: Facts): Promise<ReplyTo<C> | Refused> {
+    return this.#reach(() => this.#store.step(address, command, facts))
   }
 
   read(address: Address): Promise<ResourceView | undefined> {
     return this.#reach(() => this.#store.read(address))
   }
 
-  standing(place: Place & { readonly hold: string }): Promise<Standing> {
-    return this.#reach(() => this.#store.standing(place))
+  waiters(address: Address, page: { readonly after?: number; readonly limit: number }): Promise<WaiterPage> {
+    return this.#reach(() => this.#store.waiters(address, page))
+  }
+
+  standing(ask: AskAt): Promise<Standing> {
+    return this.#reach(() => this.#store.standing(ask))
+  }
+
+  lateSkip(address: Address, operation: string): Promise<Skip | undefined> {
+    return this.#reach(() => this.#store.lateSkip(address, operation))
   }
 
   list(query: ListQuery): Promise<Page> {

@@ -1,4 +1,4 @@
-import type { Command, Event, Reply } from '../core/index.ts'
+import type { Command, Event, Facts, Reply } from '../core/index.ts'
 
 /** One step that a store has taken, in its order: what happened, whatever anybody thinks. */
 export interface StepRecord {
@@ -7,6 +7,8 @@ export interface StepRecord {
   readonly resource: string
   readonly nowMs: number
   readonly command: Command
+  /** What was known of whoever gave the command. */
+  readonly facts?: Facts | undefined
   readonly reply: Reply
   readonly events: readonly Event[]
   /** Its place among the steps of its resource, where several processes take them. */

@@ -97,7 +97,10 @@ test('a skip that rests on a success that was contradicted before is a stale rea
   // The pull of a added no reference: its success is all that a skip can rest on.
   expect(verdict(...lines, [12, 13, acquire('d', pull), granted(3)]).linearizable).toBe(true)
   expect(verdict(...lines, [12, 13, acquire('d', pull), skip(1, 'a')]).linearizable).toBe(false)
-  expect(verdict(...lines, [9, 10, acquire('d', pull), skip(1, 'a')]).linearizable).toBe(true)
+  expect(verdict(...lines, [6, 10, acquire('d', pull), skip(1, 'a')]).linearizable).toBe(true)
+  // Nobody skips past a delete that is under way.
+  expect(verdict(...lines, [9, 10, acquire('d', pull), skip(1, 'a')]).linearizable).toBe(false)
+  expect(verdict(...lines, [9, 10, acquire('d', pull), granted(3)]).linearizable).toBe(true)
 })
 
 test('a place in line that was passed by is found', () => {

@@ -26,9 +26,11 @@ export function recordSessions(
   }
   return {
     nowMs: () => store.nowMs(),
-    step: (address, command) => store.step(address, command),
+    step: (address, command, facts) => store.step(address, command, facts),
     read: (address) => store.read(address),
-    standing: (place) => store.standing(place),
+    waiters: (address, page) => store.waiters(address, page),
+    standing: (ask) => store.standing(ask),
+    lateSkip: (address, operation) => store.lateSkip(address, operation),
     list: (query) => store.list(query),
     openSession: (request) => asking(request.session, 'opened', () => store.openSession(request)),
     renewSession: (session) => asking(session, 'renewed', () => store.renewSession(session)),

@@ -40,8 +40,8 @@ export function openServerHistory(path: string, nowMs: () => number): ServerHist
       const recorded = watchDeadlocks(sessions, (errno) => note('deadlock', errno))
       return {
         ...recorded,
-        async step(address, command) {
-          const answer = recorded.step(address, command)
+        async step(address, command, facts) {
+          const answer = recorded.step(address, command, facts)
           const before = taken
           const reply = await answer
           if (before > kept) note('kept', before)

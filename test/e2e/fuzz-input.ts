@@ -34,6 +34,7 @@ const good: Readonly<Record<RequestType, (random: Random) => Fields>> = {
   'list-places': () => ({ session: 's1' }),
   'leave-place': (random) => ({ ...key(random), owner: 'n0', session: 's1' }),
   'get-resource': (random) => ({ resource: key(random).resource, namespace: 'default' }),
+  'list-waiters': (random) => ({ resource: key(random).resource, after: 1, limit: 10 }),
   'list-resources': () => ({ limit: 10, active: true, prefix: 'r', node: 'n0' }),
   'get-policy': () => ({}),
   'apply-policy': () => ({

@@ -1,7 +1,8 @@
-import { SHARED_HOLD } from '../../src/core/index.ts'
+import { type Acquire, type Facts, SHARED_HOLD } from '../../src/core/index.ts'
 import { policySchema, requestSchemas, type WireEvent } from '../../src/protocol/index.ts'
 import { Service } from '../../src/service/index.ts'
 import { openMemoryStore } from '../../src/stores/memory/index.ts'
+import type { Address } from '../../src/stores/store.ts'
 import { SimulatedClock, settled } from '../../src/testing/index.ts'
 
 /*
@@ -59,39 +60,42 @@ class World {
     const [operation = '', resource = '', ...words] = rest.map(unquote)
     const options = optionsOf(words)
     const place = { operation, resource, ...(options.namespace && { namespace: options.namespace }) }
-    const name = JSON.stringify([place, owner])
+    const name = JSON.stringify([place, node, owner])
     const fence = options.fence ? Number(options.fence) : this.#fences.get(name)
-    const held = { ...place, owner, hold }
+    const actor = { owner, ...(options.named !== undefined && { node }) }
+    const held = { ...place, ...actor, hold }
+    const facts = options.token === undefined ? {} : { actsFor: options.token.split(',') }
     switch (verb) {
       case 'asks':
       case 'claims': {
-        const reply = await this.#call('acquire', { ...held, node, ...acquireOptions(options) })
+        const asked = { ...held, node, ...acquireOptions(options) }
+        const reply =
+          options.classic === undefined
+            ? await this.#call('acquire', asked, facts)
+            : await this.#classic({ ...asked, namespace: 'default' }, facts)
         if (reply.status === 'granted') this.#fences.set(name, Number(reply.fence))
         return this.#print(printed(reply, this.#startMs))
       }
       case 'succeeds': {
         const result = options.result === undefined ? {} : { result: JSON.parse(options.result) }
         const effect = options.effect === undefined ? {} : { effect: options.effect }
-        return this.#reply('release', { ...held, fence, outcome: 'success', ...result, ...effect })
+        return this.#reply('release', { ...held, fence, outcome: 'success', ...result, ...effect }, facts)
       }
       case 'fails': {
         const permanent = options.permanent === undefined ? {} : { permanent: true }
-        return this.#reply('release', {
-          ...held,
-          fence,
-          outcome: 'failure',
-          error: options.error ?? 'boom',
-          ...permanent,
-        })
+        const error = options.error ?? 'boom'
+        return this.#reply('release', { ...held, fence, outcome: 'failure', error, ...permanent }, facts)
       }
       case 'gives-up':
-        return this.#reply('release', { ...held, fence, outcome: 'cancelled' })
+        return this.#reply('release', { ...held, fence, outcome: 'cancelled' }, facts)
       case 'cancels':
-        return this.#reply('cancel', held)
+        return this.#reply('cancel', held, facts)
       case 'renews':
-        return this.#reply('renew', { ...place, owner, ...(fence !== undefined && { fence }) })
-      case 'reports':
-        return this.#reply('progress', { ...place, owner, fence, progress: JSON.parse(options.progress ?? 'null') })
+        return this.#reply('renew', { ...place, ...actor, ...(fence !== undefined && { fence }) }, facts)
+      case 'reports': {
+        const progress = JSON.parse(options.progress ?? 'null')
+        return this.#reply('progress', { ...place, ...actor, fence, progress }, facts)
+      }
       case 'leaves':
         return this.#reply('leave-place', { ...place, owner, session: options.session })
       case 'revokes':
@@ -123,11 +127,11 @@ class World {
     return this.#reply('drop-node', { node: resource })
   }
 
-  async #listen(who: string, [operation = '', resource = '']: string[]): Promise<void> {
+  async #listen(who: string, [operation = '', resource = '', ...words]: string[]): Promise<void> {
     const scope = { of: 'ask', namespace: 'default', operation, resource, owner: who, hold: SHARED_HOLD } as const
-    await (await this.#live()).listen(scope, (event) =>
-      this.#print(`${who} hears: ${printedEvent(event, this.#startMs)}`),
-    )
+    const { token } = optionsOf(words)
+    const hear = (event: WireEvent) => this.#print(`${who} hears: ${printedEvent(event, this.#startMs)}`)
+    await (await this.#live()).listen(scope, hear, { actsFor: token?.split(',') })
   }
 
   #setPolicy(words: string[]): void {
@@ -149,14 +153,20 @@ class World {
     return this.#service
   }
 
-  async #call(type: keyof typeof requestSchemas, fields: object): Promise<Reply> {
+  async #call(type: keyof typeof requestSchemas, fields: object, facts: Facts = {}): Promise<Reply> {
     const checked = requestSchemas[type].safeParse({ type, ...fields })
     if (!checked.success) return { status: 'bad-request', message: checked.error.issues[0]!.message }
-    return (await (await this.#live()).call(checked.data)) as unknown as Reply
+    return (await (await this.#live()).call(checked.data, facts)) as unknown as Reply
   }
 
-  async #reply(type: keyof typeof requestSchemas, fields: object): Promise<void> {
-    this.#print(printed(await this.#call(type, fields), this.#startMs))
+  /** As the classic paths ask. */
+  async #classic(fields: object, facts: Facts): Promise<Reply> {
+    const command = { type: 'acquire', ttlMs: 3_600_000, ...fields, classic: true } as unknown as Acquire & Address
+    return (await (await this.#live()).command(command, facts)) as unknown as Reply
+  }
+
+  async #reply(type: keyof typeof requestSchemas, fields: object, facts?: Facts): Promise<void> {
+    this.#print(printed(await this.#call(type, fields, facts), this.#startMs))
   }
 
   /** Events are heard while the command still runs; the reply is what a reader wants to see first. */
@@ -175,6 +185,7 @@ function acquireOptions(options: Options): object {
     ...(options.disbelieve && { disbelieve: Number(options.disbelieve) }),
     ...(options.force !== undefined && { disbelieve: Number.MAX_SAFE_INTEGER }),
     ...(options.verified !== undefined && { verified: true }),
+    ...(options.verifies !== undefined && { verifies: true }),
     ...(options['no-reference'] !== undefined && { reference: false }),
     ...(options['drop-reference'] !== undefined && { dropReference: true }),
     ...(options['no-queue'] !== undefined && { queueing: false }),

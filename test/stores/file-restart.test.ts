@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { completePolicy } from '../../src/core/index.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 import { SimulatedDisk } from '../../src/testing/simulated-disk.ts'
 import { ask, at, openOn } from './file-world.ts'
@@ -40,18 +41,9 @@ test('a clock that was set back does not take time back', async () => {
 
 test('a policy that was applied outlives a restart, and gives way to another configuration', async () => {
   const disk = new SimulatedDisk()
-  const policies = [5_000, 6_000, 7_000].map((claimMs) => ({
-    namespaces: {
-      default: {
-        exclusion: 'operation',
-        queueing: true,
-        updateRequiresNoRef: false,
-        claimMs,
-        queueLimit: 10,
-        operations: {},
-      },
-    },
-  })) as never[]
+  const policies = [5_000, 6_000, 7_000].map((claimMs) =>
+    completePolicy({ namespaces: { default: { claimMs, queueLimit: 10 } } }),
+  )
   let store = await openOn(disk, { policy: policies[0] })
   expect(await store.policy()).toEqual({ version: 1, policy: policies[0] })
   await store.applyPolicy(policies[1]!, 1)

@@ -1,7 +1,7 @@
 import { type Command, defaultPolicy, type Json, type Policy } from '../../src/core/index.ts'
 import { type FileStoreOptions, openFileStore } from '../../src/stores/file/index.ts'
 import { readStore } from '../../src/stores/file/read-store.ts'
-import { holdingsInText, resourceFromText, resourceToText } from '../../src/stores/file/resource-text.ts'
+import { resourceFromText, resourceToText } from '../../src/stores/file/resource-text.ts'
 import { Resident } from '../../src/stores/resident.ts'
 import { nameOf } from '../../src/stores/shards.ts'
 import type { SessionRequest, Store } from '../../src/stores/store.ts'
@@ -63,7 +63,6 @@ export function fold(calls: readonly Call[]): Resident {
     liveLimit: Infinity,
     toText: resourceToText,
     fromText: resourceFromText,
-    holdingsIn: holdingsInText,
   }
   const resident = new Resident({ policy: { version: 1, policy: defaultPolicy }, dormancy })
   for (const call of calls) callResident(resident, call)
@@ -74,7 +73,7 @@ export function callResident(resident: Resident, call: Call): void {
   const { nowMs } = call
   switch (call.do) {
     case 'step':
-      resident.step({ namespace: 'default', resource: call.resource }, call.command, nowMs)
+      resident.step({ namespace: 'default', resource: call.resource }, { command: call.command, nowMs })
       break
     case 'open':
       resident.openSession(call.session, nowMs)

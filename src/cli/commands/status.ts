@@ -38,7 +38,7 @@ Example:
     )
     .action(async (resource: string | undefined, flags: StatusFlags) => {
       await withBaton(flags, context, async (baton) => {
-        const read = () => present(baton, resource, flags.namespace)
+        const read = () => present(baton, resource, flags)
         if (!flags.watch) {
           context.stdout.write(rendered(await read(), flags, context))
           return done(EXIT.ok)
@@ -49,8 +49,13 @@ Example:
     })
 }
 
-async function present(baton: Baton, resource: string | undefined, namespace: string | undefined): Promise<Present> {
-  if (resource !== undefined) return baton.status(resource, { namespace })
+async function present(baton: Baton, resource: string | undefined, { namespace, json }: StatusFlags): Promise<Present> {
+  if (resource !== undefined) {
+    const view = await baton.status(resource, { namespace })
+    const isWhole = view.waiters.length === view.waiting
+    // For programs all of those who wait; people see the first of them.
+    return json && !isWhole ? { ...view, waiters: await baton.waiters(resource, { namespace }) } : view
+  }
   const views: ResourceView[] = []
   for await (const view of baton.list({ namespace })) views.push(view)
   return views

@@ -2,6 +2,7 @@ import type { Outcome, ResourceView } from '../../core/index.ts'
 import { formatDuration } from '../duration.ts'
 import { columns } from './columns.ts'
 import { type Paint, plain } from './paint.ts'
+import { oneLine } from './text.ts'
 
 /** How many waiters are shown one by one. */
 const WAITERS_SHOWN = 10
@@ -96,12 +97,6 @@ export function outcomeText(outcome: Outcome): string {
     default:
       return `${outcome.outcome}: ${oneLine(outcome.error)}`
   }
-}
-
-/** Errors are free text of other programs: none of it may move the cursor or end the line. */
-function oneLine(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is about.
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
 }
 
 function revision({ revision }: { readonly revision?: string }): string[] {

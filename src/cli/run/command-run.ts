@@ -1,5 +1,6 @@
 import type { Baton, Done, RunContext, RunOptions } from '../../client/api.ts'
 import { BatonError, GrantLostError } from '../../client/errors.ts'
+import type { Json } from '../../core/index.ts'
 import type { CliContext } from '../context.ts'
 import { EXIT, Exit, exitOf } from '../exit.ts'
 import { exitOfSignal, hearing, type StopSignal } from '../interrupt.ts'
@@ -44,6 +45,7 @@ export async function runCommand(baton: Baton, run: CommandRun, context: CliCont
     ...optionsOf(run),
     signal: giveUp.signal,
     onQueued: (position: number) => line.moved(position),
+    onProgress: (progress: Json) => line.progressed(progress),
     ...(context.stderr.isTTY && { placeEveryMs: PLACE_EVERY_MS }),
   }
   try {

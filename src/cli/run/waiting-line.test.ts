@@ -12,6 +12,16 @@ test('the place and the time are one line', () => {
   expect(waitingText({ what: 'pull x', position: 1, waitedMs: 0 })).toBe('waiting 0ms, next in line: pull x')
 })
 
+test('how far the holder is stands behind it, without what could move the cursor', () => {
+  const waiting = { what: 'pull x', position: 2, waitedMs: 0 }
+  expect(waitingText({ ...waiting, progress: { percent: 40 } })).toBe(
+    'waiting 0ms, place 2 in line: pull x ({"percent":40})',
+  )
+  expect(waitingText({ ...waiting, progress: '4\u001b[2K of 7\n' })).toBe(
+    'waiting 0ms, place 2 in line: pull x (4 [2K of 7)',
+  )
+})
+
 test('on a terminal it is shown, cut to its width, and cleared', () => {
   const { stream, text } = terminal(true)
   const line = new WaitingLine(stream, 'pull sha256:0123456789abcdef')

@@ -1,13 +1,16 @@
+import type { Json } from '../../core/index.ts'
 import type { Output } from '../context.ts'
 import { formatDuration } from '../duration.ts'
 import { CLEAR_LINE } from '../print/paint.ts'
+import { oneLine } from '../print/text.ts'
 
-/** On a terminal: one line with the place in line and the time waited, gone when the waiting is over. */
+/** On a terminal: one line with the place in line, the time waited and how far the holder is, gone when the waiting is over. */
 export class WaitingLine {
   readonly #output: Output
   readonly #what: string
   readonly #startMs = Date.now()
   #position: number | undefined
+  #progress: Json | undefined
   #tick: NodeJS.Timeout | undefined
 
   constructor(output: Output, what: string) {
@@ -22,6 +25,11 @@ export class WaitingLine {
     this.#draw()
   }
 
+  progressed(progress: Json): void {
+    this.#progress = progress
+    if (this.#tick !== undefined) this.#draw()
+  }
+
   end(): void {
     if (this.#tick === undefined) return
     clearInterval(this.#tick)
@@ -30,13 +38,27 @@ export class WaitingLine {
   }
 
   #draw(): void {
-    const text = waitingText({ what: this.#what, position: this.#position, waitedMs: Date.now() - this.#startMs })
+    const waitedMs = Date.now() - this.#startMs
+    const text = waitingText({ what: this.#what, position: this.#position, progress: this.#progress, waitedMs })
     // A line that wraps could not be cleared again.
     this.#output.write(CLEAR_LINE + text.slice(0, (this.#output.columns || 80) - 1))
   }
 }
 
-export function waitingText(waiting: { what: string; position: number | undefined; waitedMs: number }): string {
-  const place = waiting.position === 1 ? 'next in line' : `place ${waiting.position} in line`
-  return `waiting ${formatDuration(waiting.waitedMs)}, ${place}: ${waiting.what}`
+interface Waiting {
+  readonly what: string
+  readonly position: number | undefined
+  readonly progress?: Json | undefined
+  readonly waitedMs: number
+}
+
+export function waitingText({ what, position, progress, waitedMs }: Waiting): string {
+  const place = position === 1 ? 'next in line' : `place ${position} in line`
+  const far = progress === undefined ? '' : ` (${progressText(progress)})`
+  return `waiting ${formatDuration(waitedMs)}, ${place}: ${what}${far}`
+}
+
+/** A text as it is; anything else as JSON. */
+function progressText(progress: Json): string {
+  return oneLine(typeof progress === 'string' ? progress : JSON.stringify(progress))
 }

@@ -32,7 +32,7 @@ export function optionalIdOf(input: unknown, field: string): string | undefined 
 
 /** The ask in the words of the service. */
 export function placeOf({ operation, resource, node }: ClassicAsk) {
-  return { namespace: NAMESPACE, resource, operation, owner: node, hold: SHARED_HOLD }
+  return { namespace: NAMESPACE, resource, operation, node, owner: node, hold: SHARED_HOLD }
 }
 
 export function fieldOf(input: unknown, field: string): unknown {

@@ -33,9 +33,16 @@ test('done already: skip, without an error field', async () => {
 
 test('a refusal is a 403 whose error and message are the same', async () => {
   const { post } = newWorld()
-  const { status, body: said } = await post('/lock', body('a', { type: 'paint' }))
+  await post('/lock', body('a'))
+  await post('/unlock', body('a'))
+  const { status, body: said } = await post('/lock', body('b', { type: 'delete' }))
   expect(status).toBe(403)
-  expect(said).toEqual({ acquired: false, skip: false, error: said.message, message: expect.stringContaining('pull') })
+  expect(said).toEqual({
+    acquired: false,
+    skip: false,
+    error: said.message,
+    message: expect.stringContaining('reference'),
+  })
 })
 
 test('a delete of what others use is refused, and drops the own reference all the same', async () => {

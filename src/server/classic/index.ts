@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { Timers } from '../../service/index.ts'
 import { KeyWatches } from './key-watches.ts'
 import { serveLock } from './lock.ts'
 import type { ClassicParts } from './parts.ts'
@@ -8,7 +7,7 @@ import { serveSubscribe } from './subscribe.ts'
 import { serveUnlock } from './unlock.ts'
 
 /** /lock, /unlock, /lock/subscribe and /lock/status, as existing clients speak them. */
-export function serveClassic(app: FastifyInstance, parts: Omit<ClassicParts, 'watches'> & { timers: Timers }): void {
+export function serveClassic(app: FastifyInstance, parts: Omit<ClassicParts, 'watches'>): void {
   const watches = new KeyWatches(parts)
   const classic = { ...parts, watches }
   serveLock(app, classic)

@@ -1,17 +1,19 @@
+import { mayActFor } from '../../core/index.ts'
 import type { WireEvent } from '../../protocol/index.ts'
 import type { Service } from '../../service/index.ts'
 import type { Stream } from '../stream.ts'
 import type { Streams } from '../streams.ts'
 import { type ClassicKey, NAMESPACE } from './ask.ts'
 import { classicFrame, type Telling } from './frame.ts'
-import { KeyView } from './key-view.ts'
-import { presentSuccess, type Success, successWith } from './success.ts'
+import { LateSuccess, lookAt, type Success } from './late-success.ts'
 
 /** A subscriber of a key. */
 export interface Subscriber {
   readonly stream: Stream
   /** Absent: it hears of everybody. */
   readonly node: string | undefined
+  /** The nodes that it may act for; absent: all. */
+  readonly actsFor: readonly string[] | undefined
   /** The fence of the success that it was told last: nobody is told twice. */
   toldFence?: number
 }
@@ -35,7 +37,7 @@ export class KeyWatch {
   readonly #service: Service
   readonly #streams: Streams
   readonly #onOpenEnd: () => void
-  readonly #view: KeyView
+  readonly #late: LateSuccess
   readonly #subscribers = new Set<Subscriber>()
   #stop: () => void = () => {}
   #handOver: HandOver | undefined
@@ -45,7 +47,7 @@ export class KeyWatch {
   constructor(key: ClassicKey, parts: { service: Service; streams: Streams; onOpenEnd: () => void }) {
     this.#key = key
     this.#service = parts.service
-    this.#view = new KeyView(key, parts.service)
+    this.#late = new LateSuccess(key, parts.service)
     this.#streams = parts.streams
     this.#onOpenEnd = parts.onOpenEnd
   }
@@ -55,8 +57,10 @@ export class KeyWatch {
     return this.#handOver !== undefined || this.#nudges !== undefined
   }
 
-  get hasNameless(): boolean {
-    for (const { node } of this.#subscribers) if (node === undefined) return true
+  /** Somebody listens who gives no name, and may be this node. */
+  mayHear(node: string): boolean {
+    for (const subscriber of this.#subscribers)
+      if (subscriber.node === undefined && mayActFor(subscriber, node)) return true
     return false
   }
 
@@ -76,7 +80,7 @@ export class KeyWatch {
 
   /** Tells one subscriber of the success that stands now; false where none does. */
   async replay(subscriber: Subscriber): Promise<boolean> {
-    const success = presentSuccess(await this.#view.look())
+    const success = await this.#late.look()
     if (success) this.tellSuccess(subscriber, success)
     return success !== undefined
   }
@@ -99,13 +103,13 @@ export class KeyWatch {
     if (!nudges || nowMs < nudges.nextAtMs) return
     nudges.nextAtMs = nowMs + NUDGE_MS
     if (--nudges.left === 0) this.#nudges = undefined
-    const seen = await this.#view.look()
-    if (seen.view.grants.some(({ operation }) => operation === this.#key.operation)) this.#nudges = undefined
+    const { grants } = await lookAt(this.#key, this.#service)
+    if (grants.some(({ operation }) => operation === this.#key.operation)) this.#nudges = undefined
     else this.#toNameless(classicFrame(this.#key, { node: '', success: false, atMs: nowMs }))
   }
 
   #hear(event: WireEvent): void {
-    this.#view.changed()
+    this.#late.changed()
     if (event.type === 'state' && event.of === 'resource') {
       const atMs = this.#service.nowMs()
       for (const { operation, node, owner, fence, claimed } of event.view?.grants ?? []) {
@@ -134,7 +138,8 @@ export class KeyWatch {
   #hearEnd(event: Extract<OfKey, { type: 'ended' }>): void {
     const unclaimed = this.#handOver
     this.#handOver = undefined
-    if (event.outcome === 'success') this.#announce(event.fence).catch(() => this.#cutAll())
+    const { fence, node, atMs } = event
+    if (event.skips && event.revision === undefined) this.#announce({ fence, node, atMs })
     else if (unclaimed?.fence === event.fence) {
       // Whoever was too late has no place any more, and has to ask anew.
       const telling = { node: event.node, success: false, error: 'not claimed in time; ask again', atMs: event.atMs }
@@ -162,9 +167,9 @@ export class KeyWatch {
     this.#nudge()
   }
 
-  async #announce(fence: number): Promise<void> {
-    const success = successWith(fence, await this.#view.look())
-    if (success) for (const subscriber of this.#subscribers) this.tellSuccess(subscriber, success)
+  /** Whoever waits for the key skips on it. */
+  #announce(success: Success): void {
+    for (const subscriber of this.#subscribers) this.tellSuccess(subscriber, success)
   }
 
   #open({ node, owner, fence, atMs }: { node: string; owner: string; fence: number; atMs: number }): HandOver {
@@ -187,10 +192,5 @@ export class KeyWatch {
 
   #toNameless(frame: string): void {
     for (const { stream, node } of this.#subscribers) if (node === undefined) this.#streams.send(stream, frame)
-  }
-
-  /** What could not be said now is said when they come back. */
-  #cutAll(): void {
-    for (const { stream } of [...this.#subscribers]) stream.cut()
   }
 }

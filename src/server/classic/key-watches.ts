@@ -115,9 +115,9 @@ export class KeyWatches {
    */
   async #renew(): Promise<void> {
     for (const [name, nodes] of [...this.#asked]) {
-      const nameless = this.#entries.get(name)?.watch.hasNameless
+      const watch = this.#entries.get(name)?.watch
       for (const [node, { ask, atMs }] of [...nodes]) {
-        const gone = nameless ? await this.#hasLostPlace(ask) : this.#service.nowMs() - atMs >= PLACE_TTL_MS
+        const gone = watch?.mayHear(node) ? await this.#hasLostPlace(ask) : this.#service.nowMs() - atMs >= PLACE_TTL_MS
         if (gone && nodes.get(node)?.atMs === atMs) nodes.delete(node)
       }
       if (nodes.size === 0 && this.#asked.get(name) === nodes) this.#asked.delete(name)

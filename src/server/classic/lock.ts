@@ -15,8 +15,8 @@ export function serveLock(app: FastifyInstance, { service, watches, guard, log }
     url: '/lock',
     handler: async (request, reply) => {
       const ask = askOf(request.body)
-      guard.checkNode(request, { namespace: NAMESPACE, node: ask.node })
-      const answer = await service.command(acquireOf(ask))
+      const facts = guard.checkClassic(request, { namespace: NAMESPACE })
+      const answer = await service.command(acquireOf(ask), facts)
       if (answer.status === 'queued') watches.queued(ask)
       else watches.answered(ask)
       const body = lockBody(answer)
@@ -34,7 +34,7 @@ export function acquireOf(ask: ClassicAsk) {
   return {
     type: 'acquire',
     ...placeOf(ask),
-    node: ask.node,
+    classic: true,
     ttlMs: LEASE_MS,
     placeTtlMs: PLACE_TTL_MS,
     ...(ask.operation === 'delete' && { dropReference: true }),

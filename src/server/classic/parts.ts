@@ -1,4 +1,4 @@
-import type { Service } from '../../service/index.ts'
+import type { Service, Timers } from '../../service/index.ts'
 import type { Guard } from '../guard.ts'
 import type { Log } from '../log.ts'
 import type { Streams } from '../streams.ts'
@@ -11,4 +11,5 @@ export interface ClassicParts {
   readonly watches: KeyWatches
   readonly guard: Guard
   readonly log: Log
+  readonly timers: Timers
 }

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Facts } from '../../core/index.ts'
 import { errors } from '../../protocol/index.ts'
 import type { Service } from '../../service/index.ts'
 import { bodyOf } from '../refusal.ts'
 import { askOf, type ClassicAsk, NAMESPACE, placeOf } from './ask.ts'
-import { lookAt } from './key-view.ts'
+import { lookAt } from './late-success.ts'
 import { acquireOf } from './lock.ts'
 import type { ClassicParts } from './parts.ts'
-import { presentSuccess } from './success.ts'
 
 interface Status {
   readonly acquired: boolean
@@ -26,8 +26,7 @@ export function serveStatus(app: FastifyInstance, { service, guard, log }: Class
     url: '/lock/status',
     handler: async (request) => {
       const ask = askOf(inputOf(request))
-      guard.checkNode(request, { namespace: NAMESPACE, node: ask.node })
-      return statusOf(service, ask)
+      return statusOf(service, ask, guard.checkClassic(request, { namespace: NAMESPACE, node: ask.node }))
     },
     errorHandler: (error, _request, reply) => {
       const { code, message } = bodyOf(error, log)
@@ -41,17 +40,20 @@ function inputOf({ query, body }: FastifyRequest): unknown {
   return body === undefined || body === null ? query : body
 }
 
-async function statusOf(service: Service, ask: ClassicAsk): Promise<Status> {
+async function statusOf(service: Service, ask: ClassicAsk, facts: Facts): Promise<Status> {
   const { hold, ...place } = placeOf(ask)
   const standing = await service.standing({ ...place, hold })
+  // What it is told now it has heard.
+  if ('fence' in standing && standing.status !== 'granted')
+    await service.heard({ ...place, hold, fence: standing.fence }, facts)
   switch (standing.status) {
     case 'granted': {
       if (standing.claimed) return ACQUIRED
-      const claim = await service.command(acquireOf(ask))
+      const claim = await service.command(acquireOf(ask), facts)
       return claim.status === 'granted' ? ACQUIRED : WAITING
     }
     case 'queued':
-      await service.call({ type: 'renew', ...place })
+      await service.call({ type: 'renew', ...place }, facts)
       return WAITING
     case 'skip':
       return SUCCEEDED
@@ -66,11 +68,12 @@ async function statusOf(service: Service, ask: ClassicAsk): Promise<Status> {
 
 /** For one that does not wait: how the key stands, as far as that is still known. */
 async function completedStatus(service: Service, ask: ClassicAsk): Promise<Status> {
-  const seen = await lookAt(ask, service)
+  const address = { namespace: NAMESPACE, resource: ask.resource }
+  if (await service.lateSkip(address, ask.operation)) return SUCCEEDED
+  const view = await lookAt(ask, service)
   const isOfKey = ({ operation }: { operation: string }) => operation === ask.operation
-  if (seen.view.grants.some(isOfKey)) return WAITING
-  if (presentSuccess(seen)) return SUCCEEDED
-  const outcome = seen.view.recent.find(isOfKey)?.outcome
+  if (view.grants.some(isOfKey)) return WAITING
+  const outcome = view.recent.find(isOfKey)?.outcome
   if (!outcome) return WAITING
   if (outcome.outcome === 'success') return SUCCEEDED
   return failed('error' in outcome ? outcome.error : outcome.outcome)

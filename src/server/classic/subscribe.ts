@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Answer, Standing } from '../../core/index.ts'
+import type { Answer, Skip, Standing } from '../../core/index.ts'
 import type { Sink } from '../../service/index.ts'
 import { listenWhileOpen } from '../events.ts'
 import { type ClassicAsk, keyOf, NAMESPACE, optionalIdOf, placeOf } from './ask.ts'
@@ -13,6 +13,12 @@ const HEADERS = {
 }
 
 /**
+ * The known client drops the first line that comes after a second of waiting, and asks again at once; so what it was told is
+ * kept for that ask. After this, whatever it asks is something new. One that was told of a failure always asks again.
+ */
+const HEARD_AFTER_MS = 2_000
+
+/**
  * GET /lock/subscribe. No heartbeat: the known client takes any line for news (TCP keepalive finds the dead). No clean
  * end either: a stream is reset when the server goes, as the client takes an end for an error.
  */
@@ -21,7 +27,7 @@ export function serveSubscribe(app: FastifyInstance, parts: ClassicParts): void 
   app.get('/lock/subscribe', async (request, reply) => {
     const key = keyOf(request.query)
     const node = optionalIdOf(request.query, 'node_id')
-    guard.checkNode(request, { namespace: NAMESPACE, node, reads: true })
+    const { actsFor } = guard.checkClassic(request, { namespace: NAMESPACE, node, reads: true })
     streams.checkRoom()
     reply.hijack()
     const stream = streams.add(reply.raw, { heartbeat: false })
@@ -29,10 +35,10 @@ export function serveSubscribe(app: FastifyInstance, parts: ClassicParts): void 
     try {
       const watch = await watches.enter(key)
       stream.onClose(() => watches.leave(key))
-      const subscriber: Subscriber = { stream, node }
+      const subscriber: Subscriber = { stream, node, actsFor }
       watch.add(subscriber)
       if (node === undefined) await watch.replay(subscriber)
-      else await followAsk(parts, { watch, subscriber, ask: { ...key, node } })
+      else await followAsk(parts, { watch, subscriber, ask: { ...key, node }, actsFor })
     } catch {
       stream.cut()
     }
@@ -43,14 +49,20 @@ interface Following {
   readonly watch: KeyWatch
   readonly subscriber: Subscriber
   readonly ask: ClassicAsk
+  readonly actsFor: readonly string[] | undefined
 }
 
 /** What one node is told of its own ask; hand-overs and successes come to it by the watch. Keeps its place. */
-async function followAsk({ service, watches }: ClassicParts, following: Following): Promise<void> {
-  const { watch, subscriber, ask } = following
+async function followAsk({ service, watches, timers }: ClassicParts, following: Following): Promise<void> {
+  const { watch, subscriber, ask, actsFor } = following
   const { stream } = subscriber
+  const heard = ({ fence }: Skip) => void service.heard({ ...placeOf(ask), fence }, { actsFor })
   const sink: Sink = (event) => {
-    if (event.type === 'told') tellAnswer(following, event.answer, event.atMs)
+    if (event.type === 'told') {
+      const { answer } = event
+      tellAnswer(following, answer, event.atMs)
+      if (answer.status === 'skip') timers.after(HEARD_AFTER_MS, () => heard(answer))
+    }
     if (event.type !== 'state' || event.of !== 'ask') return
     const { standing } = event
     if (standing.status === 'nothing') tellStranger().catch(() => stream.cut())
@@ -63,7 +75,7 @@ async function followAsk({ service, watches }: ClassicParts, following: Followin
     const error = 'no longer in line; ask again'
     watch.tell(subscriber, { node: ask.node, success: false, error, atMs: service.nowMs() })
   }
-  await listenWhileOpen(service, { stream, scope: { of: 'ask', ...placeOf(ask) }, sink })
+  await listenWhileOpen(service, { stream, scope: { of: 'ask', ...placeOf(ask) }, sink, actsFor, hears: false })
 }
 
 function tellAnswer({ watch, subscriber, ask: { node } }: Following, answer: Answer, atMs: number): void {

@@ -13,8 +13,8 @@ export function serveUnlock(app: FastifyInstance, { service, guard, log }: Class
     handler: async (request, reply) => {
       const ask = askOf(request.body)
       const outcome = outcomeOf(request.body)
-      guard.checkNode(request, { namespace: NAMESPACE, node: ask.node })
-      const answer = await service.command({ type: 'release', ...placeOf(ask), ...outcome })
+      const facts = guard.checkClassic(request, { namespace: NAMESPACE })
+      const answer = await service.command({ type: 'release', ...placeOf(ask), ...outcome }, facts)
       if (answer.status === 'refused') return reply.code(403).send({ released: false, message: answer.message })
       return { released: true, message: `released: ${answer.outcome}` }
     },

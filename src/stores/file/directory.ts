@@ -3,7 +3,7 @@ import { type Disk, readAll } from './disk.ts'
 import { DamagedStore, NewerFormat } from './errors.ts'
 
 /** Rises when a newer version writes what this one could not read. */
-export const FORMAT = 1
+export const FORMAT = 2
 const FORMAT_FILE = 'format'
 
 /** What is in a directory: snapshots, each of the moment at which the log of the same number began, and logs. */
@@ -46,6 +46,8 @@ export async function checkFormat(disk: Disk, directory: string, { create = true
         `${directory} was written by a newer Baton (format ${format}, this one knows ${FORMAT}): use that one`,
       )
     }
+    // From now on an older version could misread it.
+    if (format < FORMAT && create) await writeFormat(disk, directory)
     return
   }
   if (!create || names.some(isOfStore)) {

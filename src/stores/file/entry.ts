@@ -1,4 +1,4 @@
-import type { Command, Policy } from '../../core/index.ts'
+import { type Command, completePolicy, type Facts, type Policy } from '../../core/index.ts'
 import type { Resident } from '../resident.ts'
 import type { SessionRequest, VersionedPolicy } from '../store.ts'
 
@@ -7,23 +7,32 @@ import type { SessionRequest, VersionedPolicy } from '../store.ts'
  * session is either alive or not, and who is alive gets its whole ttl once more after a restart.
  */
 export type Entry =
-  | readonly ['step', nowMs: number, namespace: string, resource: string, command: Command]
+  | readonly ['step', nowMs: number, namespace: string, resource: string, command: Command, facts?: Facts]
   | readonly ['open', session: SessionRequest]
   | readonly ['end', session: string]
   | readonly ['policy', StoredPolicy]
-  | readonly ['restart', nowMs: number]
+  /** What follows was decided by this edition of the rules; where it names none, and before the first of them, by the first. */
+  | readonly ['restart', nowMs: number, edition?: number]
 
 export interface StoredPolicy extends VersionedPolicy {
   /** The policy that the store was last opened with: an applied one stays until that is another. */
   readonly configured: Policy
 }
 
+/** As it is with the rows and columns of this version. */
+export function completed({ policy, configured, version }: StoredPolicy): StoredPolicy {
+  return { version, policy: completePolicy(policy), configured: completePolicy(configured) }
+}
+
+/** What names no edition was decided by this one. */
+export const FIRST_EDITION = 1
+
 /** Does once more what was done then. Returns the time of it, where it had one. */
 export function replay(resident: Resident, entry: Entry): number | undefined {
   switch (entry[0]) {
     case 'step': {
-      const [, nowMs, namespace, resource, command] = entry
-      resident.run({ namespace, resource }, command, nowMs)
+      const [, nowMs, namespace, resource, command, facts] = entry
+      resident.run({ namespace, resource }, { command, facts, nowMs })
       return nowMs
     }
     case 'open':
@@ -33,9 +42,10 @@ export function replay(resident: Resident, entry: Entry): number | undefined {
       resident.sessions.end(entry[1])
       return undefined
     case 'policy':
-      resident.policy = entry[1]
+      resident.policy = completed(entry[1])
       return undefined
     case 'restart':
+      resident.edition = entry[2] ?? FIRST_EDITION
       resident.recover(entry[1])
       return entry[1]
     default:

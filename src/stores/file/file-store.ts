@@ -1,23 +1,31 @@
 import { join } from 'node:path'
 import {
   type Command,
+  type Context,
+  type Facts,
+  lateSkip,
   type Policy,
+  type Refused,
   type ReplyTo,
+  type Resource,
   type ResourceView,
+  type Skip,
   type Standing,
   standingOf,
   viewOf,
+  type WaiterPage,
+  waitersOf,
 } from '../../core/index.ts'
 import { Listeners } from '../listeners.ts'
 import type { StepTaken } from '../resident.ts'
 import {
   type Address,
+  type AskAt,
   type Clock,
   type Counts,
   type ListQuery,
   type Page,
   type Place,
-  type SessionRefusal,
   type SessionReply,
   type SessionRequest,
   type Store,
@@ -123,22 +131,25 @@ class FileStore implements Store {
     return this.#options.clock.nowMs() + this.#aheadMs
   }
 
-  step<C extends Command>(address: Address, command: C): Promise<ReplyTo<C> | SessionRefusal> {
-    return this.#commit(({ resident }, nowMs) => resident.step(address, command, nowMs))
+  step<C extends Command>(address: Address, command: C, facts?: Facts): Promise<ReplyTo<C> | Refused> {
+    return this.#commit(({ resident }, nowMs) => resident.step(address, { command, facts, nowMs }))
   }
 
   read(address: Address): Promise<ResourceView | undefined> {
-    return this.#commit(({ resident }, nowMs) => {
-      const resource = resident.read(address, nowMs)
-      return resource && viewOf(resource)
-    })
+    return this.#look(address, (resource) => viewOf(resource))
   }
 
-  standing(place: Place & { readonly hold: string }): Promise<Standing> {
-    return this.#commit(({ resident }, nowMs) => {
-      const resource = resident.read(place, nowMs)
-      return resource ? standingOf(resource, place) : { status: 'nothing' }
-    })
+  async waiters(address: Address, page: { readonly after?: number; readonly limit: number }): Promise<WaiterPage> {
+    return (await this.#look(address, (resource) => waitersOf(resource, page))) ?? { waiters: [] }
+  }
+
+  async standing(ask: AskAt): Promise<Standing> {
+    const standing = await this.#look(ask, (resource, context) => standingOf(resource, context, ask))
+    return standing ?? { status: 'nothing' }
+  }
+
+  lateSkip(address: Address, operation: string): Promise<Skip | undefined> {
+    return this.#look(address, (resource, context) => lateSkip(resource, context, operation))
   }
 
   async list(query: ListQuery): Promise<Page> {
@@ -219,6 +230,10 @@ class FileStore implements Store {
   #served(): Running {
     if (!this.#running) throw new StoreUnavailable(this.#trouble)
     return this.#running
+  }
+
+  #look<Result>(address: Address, view: (resource: Resource, context: Context) => Result): Promise<Result | undefined> {
+    return this.#commit(({ resident }, nowMs) => resident.look(address, nowMs, view))
   }
 
   /** What is in memory is ahead of the disk now, and nobody may see it: all begins anew from the disk. */

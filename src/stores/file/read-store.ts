@@ -4,11 +4,11 @@ import { Resident } from '../resident.ts'
 import type { Dormancy } from '../shards.ts'
 import { type Contents, contentsOf, logName, snapshotName } from './directory.ts'
 import { type Disk, readAll } from './disk.ts'
-import type { StoredPolicy } from './entry.ts'
+import { FIRST_EDITION, type StoredPolicy } from './entry.ts'
 import { type Damage, DamagedStore } from './errors.ts'
 import { nextFrame } from './frame.ts'
 import { countFrom, type LogRead, type Lost, readLog } from './log-reader.ts'
-import { holdingsInText, resourceFromText, resourceToText } from './resource-text.ts'
+import { resourceFromText, resourceToText } from './resource-text.ts'
 import { readSnapshot } from './snapshot-reader.ts'
 
 export interface StoreRead {
@@ -45,6 +45,7 @@ export async function readStore(options: ReadOptions): Promise<StoreRead> {
   }
   const contents = await contentsOf(disk, directory)
   const resident = newResident(liveLimit)
+  resident.edition = FIRST_EDITION
   const base = contents.snapshots.at(-1)
   let lastMs = 0
   let snapshotSize = 0
@@ -71,7 +72,6 @@ function newResident(liveLimit: number): Resident {
     liveLimit,
     toText: resourceToText,
     fromText: resourceFromText,
-    holdingsIn: holdingsInText,
   }
   const policy: StoredPolicy = { version: 0, policy: defaultPolicy, configured: defaultPolicy }
   return new Resident({ policy, dormancy })

@@ -1,5 +1,6 @@
 import {
-  type EndedHold,
+  type Contradiction,
+  type EndedAsk,
   type Grant,
   type KeptAnswer,
   type KeptSuccess,
@@ -12,7 +13,6 @@ import {
   resourceInMemory,
   type Waiter,
 } from '../../core/index.ts'
-import type { Holdings } from '../shards.ts'
 import type { Address } from '../store.ts'
 
 /*
@@ -27,13 +27,28 @@ interface Written {
   readonly pauses?: readonly [string, Pause][]
   readonly kept?: readonly [string, KeptSuccess][]
   readonly recent?: readonly [string, RecentOutcome][]
+  readonly successes?: number
+  readonly contradicted?: readonly [string, Contradiction][]
   readonly references?: readonly string[]
   readonly answers?: readonly [string, KeptAnswer][]
-  readonly released?: readonly [string, EndedHold][]
+  readonly released?: readonly [string, EndedAsk][]
 }
 
 export function resourceToText(resource: Resource): string {
-  const { fence, ticket, grants, waiters, pauses, kept, recent, references, answers, released } = resource
+  const {
+    fence,
+    ticket,
+    successes,
+    grants,
+    waiters,
+    pauses,
+    kept,
+    recent,
+    contradicted,
+    references,
+    answers,
+    released,
+  } = resource
   const written: Written = {
     fence,
     ...(ticket > 0 && { ticket }),
@@ -42,6 +57,8 @@ export function resourceToText(resource: Resource): string {
     ...(pauses.size > 0 && { pauses: [...pauses] }),
     ...(kept.size > 0 && { kept: [...kept] }),
     ...(recent.size > 0 && { recent: [...recent] }),
+    ...(successes > 0 && { successes }),
+    ...(contradicted.size > 0 && { contradicted: [...contradicted] }),
     ...(references.size > 0 && { references: [...references] }),
     ...(answers.size > 0 && { answers: entriesOf(answers) }),
     ...(released.size > 0 && { released: entriesOf(released) }),
@@ -54,6 +71,7 @@ export function resourceFromText(text: string, { namespace, resource: id }: Addr
   const resource = resourceInMemory(namespace, id)
   resource.fence = written.fence
   resource.ticket = written.ticket ?? 0
+  resource.successes = written.successes ?? 0
   for (const grant of written.grants ?? []) {
     resource.grants.set(grant.operation, { ...grant, holds: new Map(grant.holds) })
   }
@@ -61,29 +79,18 @@ export function resourceFromText(text: string, { namespace, resource: id }: Addr
   fill(resource.pauses, written.pauses)
   fill(resource.kept, written.kept)
   fill(resource.recent, written.recent)
+  fill(resource.contradicted, written.contradicted)
   for (const node of written.references ?? []) resource.references.add(node)
   fill(resource.answers, written.answers)
   fill(resource.released, written.released)
   return resource
 }
 
-export function holdingsInText(text: string): Holdings {
-  const { grants = [], waiters = [] }: Written = JSON.parse(text)
-  const places: { operation: string; owner: string; session: string }[] = []
-  const take = ({ operation, owner }: { operation: string; owner: string }, lease: Lease | undefined) => {
-    if (lease?.session !== undefined) places.push({ operation, owner, session: lease.session })
-  }
-  for (const grant of grants) {
-    for (const [, lease] of grant.holds) take(grant, lease)
-    take(grant, grant.unclaimedLease)
-  }
-  for (const waiter of waiters) take(waiter, waiter.lease)
-  return { grants: grants.length, waiters: waiters.length, places }
-}
-
 /** Stores of this process keep them in memory. */
-function entriesOf<Value extends { readonly untilMs: number }>(remembered: Remembered<Value>): [string, Value][] {
-  return [...(remembered as RememberedInMemory<Value>).entries()]
+function entriesOf<Value extends { readonly node?: string | undefined; readonly untilMs: number }>(
+  remembered: Remembered<Value>,
+): readonly [string, Value][] {
+  return (remembered as RememberedInMemory<Value>).entries()
 }
 
 function fill<Value>(map: { set(key: string, value: Value): void }, entries: readonly [string, Value][] = []): void {

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import type { Command, Policy } from '../../core/index.ts'
+import { EDITION, isSamePolicy, type Policy } from '../../core/index.ts'
 import type { Listeners } from '../listeners.ts'
 import type { Resident, StepTaken } from '../resident.ts'
-import type { Address, SessionRequest, VersionedPolicy } from '../store.ts'
+import type { SessionRequest, VersionedPolicy } from '../store.ts'
 import { contentsOf, logName, snapshotName } from './directory.ts'
 import type { Disk } from './disk.ts'
 import type { Entry, StoredPolicy } from './entry.ts'
@@ -94,12 +94,13 @@ export class Running {
   async restart(nowMs: number, configured: Policy | undefined): Promise<void> {
     const stored = this.resident.policy as StoredPolicy
     const isNew = stored.version === 0
-    if (isNew || (configured && JSON.stringify(configured) !== JSON.stringify(stored.configured))) {
+    if (isNew || (configured && !isSamePolicy(configured, stored.configured))) {
       const policy = configured ?? stored.policy
       this.#setPolicy({ version: stored.version + 1, policy, configured: policy })
     }
     this.#lastMs = nowMs
-    this.#add(['restart', nowMs])
+    this.resident.edition = EDITION
+    this.#add(['restart', nowMs, EDITION])
     this.resident.recover(nowMs)
     this.resident.takeStock()
     await this.#commit.durable()
@@ -219,9 +220,8 @@ export async function removeBefore(
   for (const each of snapshots) if (each < number) await disk.remove(join(directory, snapshotName(each)))
 }
 
-/** Services hand requests down whole, with their address in them: it is not written twice. */
-function stepText({ nowMs, namespace, resource, command }: StepTaken): string {
-  const { namespace: _, resource: __, ...bare } = command as Command & Partial<Address>
-  const entry: Entry = ['step', nowMs, namespace, resource, bare as Command]
+function stepText({ nowMs, namespace, resource, command, facts }: StepTaken): string {
+  const what = ['step', nowMs, namespace, resource, command] as const
+  const entry: Entry = facts ? [...what, facts] : what
   return JSON.stringify(entry)
 }

@@ -2,6 +2,7 @@ import type { Resident } from '../resident.ts'
 import { Slot } from '../slot.ts'
 import type { SessionRequest } from '../store.ts'
 import type { DiskFile } from './disk.ts'
+import { completed, FIRST_EDITION } from './entry.ts'
 import type { Damage } from './errors.ts'
 import { FRAME_HEADER, frameAt, lengthIn, nextFrame } from './frame.ts'
 import { recordsIn } from './snapshot-page.ts'
@@ -28,7 +29,8 @@ export async function readSnapshot(
     switch (String.fromCharCode(payload[0]!)) {
       case 'H':
         state.header = JSON.parse(payload.toString('utf8', 1))
-        resident.policy = state.header!.policy
+        resident.policy = completed(state.header!.policy)
+        resident.edition = state.header!.edition ?? FIRST_EDITION
         resident.shards.raiseFenceFloors(state.header!.fenceFloors)
         break
       case 'S': {

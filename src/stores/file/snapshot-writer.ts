@@ -13,6 +13,8 @@ export interface SnapshotHeader {
   readonly nowMs: number
   readonly policy: StoredPolicy
   readonly fenceFloors: readonly number[]
+  /** Of the rules, for the log that begins here. */
+  readonly edition?: number
 }
 
 export interface SnapshotEnd {
@@ -25,7 +27,7 @@ export interface SnapshotOptions {
   readonly directory: string
   readonly number: number
   readonly resident: Resident
-  readonly header: Omit<SnapshotHeader, 'fenceFloors'>
+  readonly header: Omit<SnapshotHeader, 'fenceFloors' | 'edition'>
   /** Lets others have their turn. */
   readonly pause: () => Promise<void>
 }
@@ -57,7 +59,7 @@ export class SnapshotWriter {
     this.#options = options
     this.#generation = ++resident.shards.generation
     resident.shards.coldWritten = 0
-    this.#header = { ...header, fenceFloors: resident.shards.fenceFloors }
+    this.#header = { ...header, fenceFloors: resident.shards.fenceFloors, edition: resident.edition }
     this.#sessions = resident.sessions.all()
     resident.beforeChange = (slot) => this.#keep(slot)
   }

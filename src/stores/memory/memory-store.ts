@@ -1,23 +1,31 @@
 import {
   type Command,
+  type Context,
   defaultPolicy,
+  type Facts,
+  lateSkip,
   type Policy,
+  type Refused,
   type ReplyTo,
+  type Resource,
   type ResourceView,
+  type Skip,
   type Standing,
   standingOf,
   viewOf,
+  type WaiterPage,
+  waitersOf,
 } from '../../core/index.ts'
 import { Listeners } from '../listeners.ts'
 import { Resident, type StepTaken } from '../resident.ts'
 import type {
   Address,
+  AskAt,
   Clock,
   Counts,
   ListQuery,
   Page,
   Place,
-  SessionRefusal,
   SessionReply,
   SessionRequest,
   Store,
@@ -59,18 +67,24 @@ class MemoryStore implements Store {
     return this.#clock.nowMs()
   }
 
-  async step<C extends Command>(address: Address, command: C): Promise<ReplyTo<C> | SessionRefusal> {
-    return this.#resident.step(address, command, this.#clock.nowMs())
+  async step<C extends Command>(address: Address, command: C, facts?: Facts): Promise<ReplyTo<C> | Refused> {
+    return this.#resident.step(address, { command, facts, nowMs: this.#clock.nowMs() })
   }
 
   async read(address: Address): Promise<ResourceView | undefined> {
-    const resource = this.#resident.read(address, this.#clock.nowMs())
-    return resource && viewOf(resource)
+    return this.#look(address, (resource) => viewOf(resource))
   }
 
-  async standing(place: Place & { readonly hold: string }): Promise<Standing> {
-    const resource = this.#resident.read(place, this.#clock.nowMs())
-    return resource ? standingOf(resource, place) : { status: 'nothing' }
+  async waiters(address: Address, page: { readonly after?: number; readonly limit: number }): Promise<WaiterPage> {
+    return this.#look(address, (resource) => waitersOf(resource, page)) ?? { waiters: [] }
+  }
+
+  async standing(ask: AskAt): Promise<Standing> {
+    return this.#look(ask, (resource, context) => standingOf(resource, context, ask)) ?? { status: 'nothing' }
+  }
+
+  async lateSkip(address: Address, operation: string): Promise<Skip | undefined> {
+    return this.#look(address, (resource, context) => lateSkip(resource, context, operation))
   }
 
   async list(query: ListQuery): Promise<Page> {
@@ -127,5 +141,9 @@ class MemoryStore implements Store {
 
   async close(): Promise<void> {
     this.#listeners.clear()
+  }
+
+  #look<Result>(address: Address, view: (resource: Resource, context: Context) => Result): Result | undefined {
+    return this.#resident.look(address, this.#clock.nowMs(), view)
   }
 }

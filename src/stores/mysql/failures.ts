@@ -11,6 +11,7 @@ interface SqlError extends Error {
 }
 
 const DUPLICATE = 1062
+const DUPLICATE_COLUMN = 1060
 const DEADLOCK = 1213
 const LOCK_WAIT = 1205
 const ROW_CHANGED = 1020
@@ -36,6 +37,10 @@ export function isInterruption(error: unknown): boolean {
 /** Nobody is there to be rung at, or nobody whom this user may ring at. */
 export function isNoBell(error: unknown): boolean {
   return [NO_THREAD, NOT_OWNER].includes(errnoOf(error))
+}
+
+export function isDuplicateColumn(error: unknown): boolean {
+  return errnoOf(error) === DUPLICATE_COLUMN
 }
 
 export function isDuplicate(error: unknown): boolean {

@@ -1,4 +1,4 @@
-import { askName, type Command, type EndedHold, type KeptAnswer } from '../../core/index.ts'
+import { askName, type Command, type EndedAsk, type KeptAnswer, SHARED_HOLD } from '../../core/index.ts'
 import type { Address } from '../store.ts'
 import type { Wanted } from './loaded.ts'
 import { Packet, type Run } from './packet.ts'
@@ -42,9 +42,9 @@ export async function load(run: Run, loaded: Loaded, loading: Loading): Promise<
       return
     }
     case 'oldest': {
-      const limit = Math.min(wanted.count, ALL)
-      await read('1 ORDER BY ticket LIMIT ?', limit)
-      waiters.oldest = wanted.count
+      const { count, after } = wanted
+      await read('ticket > ? ORDER BY ticket LIMIT ?', after, Math.min(count, ALL))
+      waiters.oldest = { count, after }
       return
     }
     case 'owner': {
@@ -87,8 +87,9 @@ export async function load(run: Run, loaded: Loaded, loading: Loading): Promise<
 /** The names of the asks that commands speak of. */
 export function namesOf(commands: readonly Command[]): string[] {
   const names = commands.flatMap((command) => {
+    if (command.type === 'heard') return command.askers.map((asker) => askName({ ...asker, hold: SHARED_HOLD }))
     if (command.type !== 'acquire' && command.type !== 'release' && command.type !== 'cancel') return []
-    return askName(command.operation, command.owner, command.hold)
+    return askName(command)
   })
   return [...new Set(names)]
 }
@@ -117,12 +118,14 @@ interface MemoryRow {
 
 export function takeMemories(loaded: Loaded, names: readonly string[], rows: readonly MemoryRow[]): void {
   for (const name of names) {
-    loaded.answers.set(name, undefined)
-    loaded.released.set(name, undefined)
+    loaded.answers.set(name, [])
+    loaded.released.set(name, [])
   }
   for (const { kind, operation, owner, hold, body } of rows) {
-    const name = JSON.stringify([operation, owner, hold])
-    if (kind === 'answer') loaded.answers.set(name, JSON.parse(body) as KeptAnswer)
-    else loaded.released.set(name, JSON.parse(body) as EndedHold)
+    const name = askName({ operation, owner, hold })
+    if (kind === 'answer') loaded.answers.get(name)!.push(JSON.parse(body) as KeptAnswer)
+    else loaded.released.get(name)!.push(JSON.parse(body) as EndedAsk)
   }
+  for (const byName of [loaded.answers, loaded.released])
+    for (const memories of byName.values()) memories.sort((a, b) => a.untilMs - b.untilMs)
 }

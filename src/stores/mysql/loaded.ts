@@ -15,8 +15,8 @@ export class NotLoaded extends Error {
 export type Wanted =
   /** So many of the oldest waiters of a queue. */
   | { readonly what: 'first'; readonly operation: string; readonly count: number }
-  /** So many of the oldest waiters of all queues. */
-  | { readonly what: 'oldest'; readonly count: number }
+  /** So many of the oldest waiters of all queues, after a ticket. */
+  | { readonly what: 'oldest'; readonly count: number; readonly after: number }
   | { readonly what: 'owner'; readonly operation: string; readonly owner: string }
   | { readonly what: 'revision'; readonly operation: string; readonly revision: string | undefined }
   | { readonly what: 'position'; readonly operation: string; readonly ticket: number }

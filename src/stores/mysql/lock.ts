@@ -1,4 +1,4 @@
-import type { Acquire, Command } from '../../core/index.ts'
+import type { Acquire, Command, Facts } from '../../core/index.ts'
 import { hashOf, nameOf } from '../shards.ts'
 import type { Address } from '../store.ts'
 import { addMemories, FIRST_WAITERS, namesOf, takeFirst, takeMemories } from './load.ts'
@@ -7,10 +7,16 @@ import { Packet, type Run } from './packet.ts'
 import { Loaded, lastStepOf, type ResourceRow } from './resource-row.ts'
 import { askSurroundings, type Neighbours, type Surroundings, surroundingsOf } from './surroundings.ts'
 
+/** A command, and what its caller knows of whoever gave it. */
+export interface Taking {
+  readonly command: Command
+  readonly facts?: Facts | undefined
+}
+
 /** Commands on one resource, to be run one after another. */
 export interface Job {
   readonly address: Address
-  readonly commands: readonly Command[]
+  readonly takings: readonly Taking[]
   /** By when it has to be done, by `performance.now()`. */
   readonly endMs: number
 }
@@ -91,9 +97,10 @@ export async function lockFree(
     ...addresses.flatMap(({ namespace, resource }) => [namespace, resource]),
   )
   askSurroundings(packet, neighbours, [...new Set(addresses.map(({ resource }) => shardOf(resource)))])
-  const wanted = jobs.map(({ address, commands }) => ({ ...address, names: namesOf(commands.filter(isAcquire)) }))
+  const commandsOf = ({ takings }: Job) => takings.map(({ command }) => command)
+  const wanted = jobs.map((job) => ({ ...job.address, names: namesOf(commandsOf(job).filter(isAcquire)) }))
   const memories = wanted.filter(({ names }) => names.length > 0)
-  const sessions = sessionsOf(jobs.flatMap(({ commands }) => commands))
+  const sessions = sessionsOf(jobs.flatMap(commandsOf))
   if (memories.length > 0) addMemories(packet, memories)
   if (sessions.length > 0) packet.add(aliveOf(neighbours.clock.sql), sessions)
   const results = await run(packet)

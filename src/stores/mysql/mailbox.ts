@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Event } from '../../core/index.ts'
+import { concernsOf, type Event } from '../../core/index.ts'
 import type { Address, StoreEvent } from '../store.ts'
 import type { DatabaseClock } from './clock.ts'
 import type { Connections } from './connections.ts'
@@ -127,7 +127,9 @@ export class Mailbox {
 
   /** The sessions that these events concern and that are not of this process. */
   elsewhere(events: readonly Event[]): string[] {
-    return [...new Set(events.flatMap(sessionsOf))].filter((session) => !this.sessions.has(session))
+    return [...new Set(events.flatMap(concernsOf).flatMap(({ sessions }) => sessions))].filter(
+      (session) => !this.sessions.has(session),
+    )
   }
 
   async close(): Promise<void> {
@@ -147,23 +149,4 @@ export class Mailbox {
 /** The letter's events as a store carries them, numbered here. */
 export function eventsOf({ events, namespace, resource, atMs }: Letter, nextSeq: () => number): StoreEvent[] {
   return events.map((event) => ({ ...event, namespace, resource, atMs, seq: nextSeq() }))
-}
-
-function sessionsOf(event: Event): readonly string[] {
-  switch (event.type) {
-    case 'queued':
-    case 'granted':
-    case 'claimed':
-    case 'left':
-    case 'hold-ended':
-      return event.asker.session === undefined ? [] : [event.asker.session]
-    case 'told':
-      return event.askers.flatMap(({ session }) => session ?? [])
-    case 'ended':
-      return event.sessions
-    case 'progress':
-    case 'referenced':
-    case 'dereferenced':
-      return []
-  }
 }

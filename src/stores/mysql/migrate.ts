@@ -1,7 +1,7 @@
 import type { Connection } from 'mysql2'
 import { StoreUnavailable } from '../store.ts'
 import { Connections } from './connections.ts'
-import { isMissingTable, unavailable } from './failures.ts'
+import { isDuplicateColumn, isMissingTable, unavailable } from './failures.ts'
 import { MIGRATIONS_TABLE, migrations } from './migrations.ts'
 import { targetOf } from './mysql-url.ts'
 import { ask } from './packet.ts'
@@ -42,7 +42,7 @@ export async function bringUpToDate(connection: Connection): Promise<Migrated> {
     version = await versionOf(connection)
     await ask(connection, MIGRATIONS_TABLE)
     for (const { number, statements } of migrations.filter((each) => each.number > version)) {
-      for (const statement of statements) await ask(connection, statement)
+      for (const statement of statements) await once(connection, statement)
       await ask(connection, 'INSERT IGNORE INTO baton_migrations (number) VALUES (?)', number)
       applied.push(number)
       version = number
@@ -56,6 +56,13 @@ export async function bringUpToDate(connection: Connection): Promise<Migrated> {
   }
   await refuseOtherEngines(connection)
   return { applied, version }
+}
+
+/** A process may have died after a statement and before it was noted: a column that is there is none to add. */
+async function once(connection: Connection, statement: string): Promise<void> {
+  await ask(connection, statement).catch((error) => {
+    if (!isDuplicateColumn(error)) throw error
+  })
 }
 
 async function versionOf(connection: Connection): Promise<number> {

@@ -111,6 +111,17 @@ export const migrations: readonly Migration[] = [
       ),
     ],
   },
+  {
+    number: 2,
+    statements: [
+      // An actor is a node and an owner. `node` is empty where version 1 has written the row, and then stands for any.
+      `ALTER TABLE baton_places ADD COLUMN node ${ID} DEFAULT '',
+  DROP PRIMARY KEY, ADD PRIMARY KEY (session, namespace, resource, operation, owner, node)`,
+      // A key has no room for another id: a hash of the node tells what several nodes have under one name apart.
+      `ALTER TABLE baton_remembered ADD COLUMN node_hash VARBINARY(64) NOT NULL DEFAULT '',
+  DROP PRIMARY KEY, ADD PRIMARY KEY (namespace, resource, operation, owner, hold, kind, node_hash)`,
+    ],
+  },
 ]
 
 export const MIGRATIONS_TABLE = table(

@@ -1,22 +1,28 @@
 import {
   askName,
   type Command,
+  type Facts,
+  lateSkip,
   type Policy,
+  type Refused,
   type ReplyTo,
   type ResourceView,
+  type Skip,
   type Standing,
   standingOf,
   viewOf,
+  type WaiterPage,
+  waitersOf,
 } from '../../core/index.ts'
 import { addressOf, nameOf } from '../shards.ts'
 import {
   type Address,
+  type AskAt,
   type Clock,
   type Counts,
   type ListQuery,
   type Page,
   type Place,
-  type SessionRefusal,
   type SessionReply,
   type SessionRequest,
   type Store,
@@ -31,15 +37,15 @@ import { Dispatch } from './dispatch.ts'
 import { unavailable } from './failures.ts'
 import { Lanes } from './lanes.ts'
 import { listOf } from './listing.ts'
-import type { Job } from './lock.ts'
+import type { Job, Taking } from './lock.ts'
 import { eventsOf, type Letter, Mailbox } from './mailbox.ts'
 import { bringUpToDate } from './migrate.ts'
 import { targetOf } from './mysql-url.ts'
 import { ask, Packet } from './packet.ts'
-import type { ResourceInRows } from './resource-row.ts'
+import type { TakenStep } from './save.ts'
 import { refuseUnfit, refuseWithoutRights } from './server.ts'
 import { Sessions } from './sessions.ts'
-import { Steps, type TakenStep } from './steps.ts'
+import { type Look, Steps } from './steps.ts'
 import { StoredPolicy } from './stored-policy.ts'
 import { clearAway, readDue } from './sweep.ts'
 
@@ -95,7 +101,7 @@ class MysqlStore implements Store {
   readonly #steps: Steps
   readonly #dispatch: Dispatch
   readonly #sessions: Sessions
-  readonly #lanes: Lanes<Command, TakenStep>
+  readonly #lanes: Lanes<Taking, TakenStep>
   readonly #listeners = new Set<Listener>()
   #seq = 0
   #nextMs: number | undefined
@@ -118,8 +124,8 @@ class MysqlStore implements Store {
     const neighbours = { clock: this.#clock, policy: this.#policy, mailbox: this.#mailbox }
     this.#steps = new Steps(connections, neighbours, { recordHistory })
     this.#dispatch = new Dispatch(this.#steps, connections)
-    this.#lanes = new Lanes((name, commands, endMs) => this.#take({ address: addressOf(name), commands, endMs }))
-    const step = (place: Place, command: Command) => this.#lanes.go(nameOf(place), command)
+    this.#lanes = new Lanes((name, takings, endMs) => this.#take({ address: addressOf(name), takings, endMs }))
+    const step = (place: Place, command: Command) => this.#lanes.go(nameOf(place), { command })
     this.#sessions = new Sessions(connections, { clock: this.#clock, mailbox: this.#mailbox, step })
   }
 
@@ -133,19 +139,26 @@ class MysqlStore implements Store {
     return this.#clock.nowMs()
   }
 
-  async step<C extends Command>(address: Address, command: C): Promise<ReplyTo<C> | SessionRefusal> {
-    const { reply } = await sure(this.#lanes.go(nameOf(address), command))
-    return reply as ReplyTo<C> | SessionRefusal
+  async step<C extends Command>(address: Address, command: C, facts?: Facts): Promise<ReplyTo<C> | Refused> {
+    const { reply } = await sure(this.#lanes.go(nameOf(address), { command, facts }))
+    return reply as ReplyTo<C> | Refused
   }
 
   async read(address: Address): Promise<ResourceView | undefined> {
     return this.#view(address, { view: (resource) => viewOf(resource) })
   }
 
-  async standing(place: Place & { readonly hold: string }): Promise<Standing> {
-    const names = [askName(place.operation, place.owner, place.hold)]
-    const standing = await this.#view(place, { names, view: (resource) => standingOf(resource, place) })
-    return standing ?? { status: 'nothing' }
+  async waiters(address: Address, page: { readonly after?: number; readonly limit: number }): Promise<WaiterPage> {
+    return (await this.#view(address, { view: (resource) => waitersOf(resource, page) })) ?? { waiters: [] }
+  }
+
+  async standing(ask: AskAt): Promise<Standing> {
+    const view: Look<Standing>['view'] = (resource, context) => standingOf(resource, context, ask)
+    return (await this.#view(ask, { names: [askName(ask)], view })) ?? { status: 'nothing' }
+  }
+
+  async lateSkip(address: Address, operation: string): Promise<Skip | undefined> {
+    return this.#view(address, { view: (resource, context) => lateSkip(resource, context, operation) })
   }
 
   async list(query: ListQuery): Promise<Page> {
@@ -243,21 +256,18 @@ class MysqlStore implements Store {
   }
 
   /** Looks without changing anything; where something is due, it is done first. */
-  async #view<Result>(
-    address: Address,
-    options: { readonly names?: readonly string[]; readonly view: (resource: ResourceInRows) => Result },
-  ): Promise<Result | undefined> {
+  async #view<Result>(address: Address, options: Look<Result>): Promise<Result | undefined> {
     for (;;) {
       const { result, isDue } = await sure(this.#steps.look(address, options))
       if (!isDue) return result
-      await sure(this.#lanes.go(nameOf(address), { type: 'expire' }))
+      await sure(this.#lanes.go(nameOf(address), { command: { type: 'expire' } }))
     }
   }
 
   async #sweep(limit: number): Promise<void> {
     const { sessions, resources } = await this.#look(limit)
     for (const session of sessions) await this.#sessions.end(session, 'lost')
-    await Promise.all(resources.map((address) => this.#lanes.go(nameOf(address), { type: 'expire' })))
+    await Promise.all(resources.map((address) => this.#lanes.go(nameOf(address), { command: { type: 'expire' } })))
     await this.#clear(CLEAR_MS)
   }
 

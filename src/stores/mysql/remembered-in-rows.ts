@@ -1,16 +1,17 @@
 import type { Remembered } from '../../core/index.ts'
 import { NotLoaded } from './loaded.ts'
 
-/** What was read of what is remembered: by name, and nothing where there was none. */
-export type LoadedMemories<Value> = ReadonlyMap<string, Value | undefined>
+/** What was read of what is remembered, by name. */
+export type LoadedMemories<Value> = ReadonlyMap<string, readonly Value[]>
 
 /**
  * What is remembered under the names that were read, and what steps have changed of it. Whatever is due counts as
  * forgotten; its rows are swept away by and by.
  */
-export class RememberedInRows<Value extends { readonly untilMs: number }> implements Remembered<Value> {
+export class RememberedInRows<Value extends Memory> implements Remembered<Value> {
   readonly #loaded: LoadedMemories<Value>
-  readonly changes = new Map<string, Value | undefined>()
+  /** By name, then by node: the new value, or nothing where it has to go. */
+  readonly #changes = new Map<string, Map<string | undefined, Value | undefined>>()
   /** Until when something is remembered, whatever it is. */
   untilMs: number
   #nowMs = 0
@@ -25,18 +26,26 @@ export class RememberedInRows<Value extends { readonly untilMs: number }> implem
     return this.untilMs > this.#nowMs ? 1 : 0
   }
 
-  get(name: string): Value | undefined {
-    const value = this.changes.has(name) ? this.changes.get(name) : this.#read(name)
-    return value && value.untilMs > this.#nowMs ? value : undefined
+  of(name: string): readonly Value[] {
+    const changes = this.#changes.get(name)
+    const unchanged = this.#read(name).filter(({ node }) => !changes?.has(node))
+    const changed = [...(changes?.values() ?? [])].filter((value) => value !== undefined)
+    return [...unchanged, ...changed].filter(({ untilMs }) => untilMs > this.#nowMs)
   }
 
   set(name: string, value: Value): void {
-    this.changes.set(name, value)
+    this.#change(name, value.node, value)
     this.untilMs = Math.max(this.untilMs, value.untilMs)
   }
 
-  delete(name: string): void {
-    this.changes.set(name, undefined)
+  delete(name: string, { node }: Value): void {
+    this.#change(name, node, undefined)
+  }
+
+  get changes(): readonly MemoryChange<Value>[] {
+    return [...this.#changes].flatMap(([name, byNode]) =>
+      Array.from(byNode, ([node, value]) => ({ name, node, value })),
+    )
   }
 
   forget(nowMs: number): void {
@@ -47,8 +56,26 @@ export class RememberedInRows<Value extends { readonly untilMs: number }> implem
     return this.size > 0 ? this.untilMs : undefined
   }
 
-  #read(name: string): Value | undefined {
-    if (this.untilMs > this.#nowMs && !this.#loaded.has(name)) throw new NotLoaded({ what: 'remembered', name })
-    return this.#loaded.get(name)
+  #change(name: string, node: string | undefined, value: Value | undefined): void {
+    const byNode = this.#changes.get(name) ?? new Map()
+    byNode.delete(node)
+    this.#changes.set(name, byNode.set(node, value))
   }
+
+  #read(name: string): readonly Value[] {
+    if (this.untilMs > this.#nowMs && !this.#loaded.has(name)) throw new NotLoaded({ what: 'remembered', name })
+    return this.#loaded.get(name) ?? []
+  }
+}
+
+interface Memory {
+  readonly node?: string | undefined
+  readonly untilMs: number
+}
+
+/** Nothing where it has to go. */
+export interface MemoryChange<Value> {
+  readonly name: string
+  readonly node: string | undefined
+  readonly value: Value | undefined
 }

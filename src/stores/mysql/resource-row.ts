@@ -1,11 +1,11 @@
 import {
-  type EndedHold,
+  type Contradiction,
+  type EndedAsk,
   type Grant,
   type KeptAnswer,
   type KeptSuccess,
   type Lease,
   newResource,
-  nextActMs,
   type Pause,
   type RecentOutcome,
   type Resource,
@@ -18,19 +18,19 @@ import { LoadedWaiters, WaitersInRows, type WaiterTotals } from './waiters-in-ro
 export interface ResourceInRows extends Resource {
   readonly waiters: WaitersInRows
   readonly answers: RememberedInRows<KeptAnswer>
-  readonly released: RememberedInRows<EndedHold>
+  readonly released: RememberedInRows<EndedAsk>
 }
 
 /** All that was read of a resource; a step that wants more adds to it. */
 export class Loaded {
   readonly waiters = new LoadedWaiters()
-  readonly answers = new Map<string, KeptAnswer | undefined>()
-  readonly released = new Map<string, EndedHold | undefined>()
+  readonly answers = new Map<string, KeptAnswer[]>()
+  readonly released = new Map<string, EndedAsk[]>()
 }
 
 /* The column `state`: JSON with what is empty left out. `format` is raised when an older process could misread it. */
 interface State {
-  readonly format: 1
+  readonly format: typeof FORMAT
   /** When the last step was taken (time never runs backwards for a resource), and by which process. */
   readonly atMs: number
   readonly by: string
@@ -41,6 +41,8 @@ interface State {
   readonly pauses?: readonly [string, Pause][]
   readonly kept?: readonly [string, KeptSuccess][]
   readonly recent?: readonly [string, RecentOutcome][]
+  readonly successes?: number
+  readonly contradicted?: readonly [string, Contradiction][]
   readonly references?: readonly string[]
 }
 
@@ -50,7 +52,7 @@ export interface ResourceRow {
   readonly state: string | null
 }
 
-const FORMAT = 1
+const FORMAT = 2
 
 export class NewerFormat extends Error {
   override readonly name = 'NewerFormat'
@@ -72,8 +74,9 @@ export function resourceFromRow({ fence, state }: ResourceRow, address: Address,
   if ((read.format ?? FORMAT) > FORMAT) {
     throw new NewerFormat('this store was written by a newer version of Baton: upgrade this one')
   }
-  const memories = <Value extends { readonly untilMs: number }>(of: LoadedMemories<Value>) =>
-    new RememberedInRows<Value>(read.rememberedUntilMs ?? 0, of)
+  const memories = <Value extends { readonly node?: string | undefined; readonly untilMs: number }>(
+    of: LoadedMemories<Value>,
+  ) => new RememberedInRows<Value>(read.rememberedUntilMs ?? 0, of)
   const resource = newResource(address.namespace, address.resource, {
     waiters: new WaitersInRows(read.waiting ?? { counts: {} }, loaded.waiters),
     answers: memories(loaded.answers),
@@ -81,18 +84,20 @@ export function resourceFromRow({ fence, state }: ResourceRow, address: Address,
   }) as ResourceInRows
   resource.fence = fence
   resource.ticket = read.ticket ?? 0
+  resource.successes = read.successes ?? 0
   for (const grant of read.grants ?? []) {
     resource.grants.set(grant.operation, { ...grant, holds: new Map(grant.holds) } as Grant)
   }
   for (const [operation, pause] of read.pauses ?? []) resource.pauses.set(operation, pause)
   for (const [operation, kept] of read.kept ?? []) resource.kept.set(operation, kept)
   for (const [operation, recent] of read.recent ?? []) resource.recent.set(operation, recent)
+  for (const [operation, by] of read.contradicted ?? []) resource.contradicted.set(operation, by)
   for (const node of read.references ?? []) resource.references.add(node)
   return resource
 }
 
 export function stateOf(resource: ResourceInRows, { atMs, by }: { atMs: number; by: string }): string {
-  const { ticket, grants, waiters, pauses, kept, recent, references } = resource
+  const { ticket, successes, grants, waiters, pauses, kept, recent, contradicted, references } = resource
   const state: State = {
     format: FORMAT,
     atMs,
@@ -104,6 +109,8 @@ export function stateOf(resource: ResourceInRows, { atMs, by }: { atMs: number; 
     ...(pauses.size > 0 && { pauses: [...pauses] }),
     ...(kept.size > 0 && { kept: [...kept] }),
     ...(recent.size > 0 && { recent: [...recent] }),
+    ...(successes > 0 && { successes }),
+    ...(contradicted.size > 0 && { contradicted: [...contradicted] }),
     ...(references.size > 0 && { references: [...references] }),
   }
   return JSON.stringify(state)
@@ -113,12 +120,12 @@ export function stateOf(resource: ResourceInRows, { atMs, by }: { atMs: number; 
  * When somebody has to look at it: when something happens to those who hold or wait; otherwise when all that it
  * remembers can be forgotten. What is over before that is treated as forgotten by every step that meets it.
  */
-export function dueOf(resource: ResourceInRows): number | undefined {
-  const actMs = nextActMs(resource)
-  if (actMs !== undefined) return actMs
+export function dueOf(resource: ResourceInRows, nextActMs: number | undefined): number | undefined {
+  if (nextActMs !== undefined) return nextActMs
   if (resource.grants.size + resource.waiters.size + resource.references.size > 0) return undefined
   let lastMs = rememberedUntilMs(resource)
-  for (const { untilMs } of [...resource.kept.values(), ...resource.recent.values()]) lastMs = Math.max(lastMs, untilMs)
+  for (const map of [resource.kept, resource.recent, resource.contradicted])
+    for (const { untilMs } of map.values()) lastMs = Math.max(lastMs, untilMs)
   return lastMs
 }
 

@@ -1,8 +1,22 @@
-import { type Command, type Event, isIdle, type Waiter } from '../../core/index.ts'
+import { createHash } from 'node:crypto'
+import {
+  type Event,
+  isIdle,
+  type PlaceChanges,
+  type Refused,
+  type Reply,
+  type SessionPlace,
+  type Waiter,
+} from '../../core/index.ts'
+import type { Taking } from './lock.ts'
 import { Packet, type Run } from './packet.ts'
-import { dueOf, lastStepOf, type ResourceInRows, type ResourceRow, stateOf } from './resource-row.ts'
-import type { SessionPlaces } from './session-places.ts'
+import { lastStepOf, type ResourceInRows, type ResourceRow, stateOf } from './resource-row.ts'
 import { dueAtMs } from './waiters-in-rows.ts'
+
+export interface TakenStep extends Taking {
+  readonly reply: Reply | Refused
+  readonly events: readonly Event[]
+}
 
 /** What the steps of one resource have come to. */
 export interface Saving {
@@ -13,10 +27,10 @@ export interface Saving {
   readonly nowMs: number
   readonly shard: number
   readonly fenceFloor: number
-  readonly commands: readonly Command[]
-  readonly places: SessionPlaces
+  readonly dueAtMs: number | undefined
+  readonly places: PlaceChanges
   readonly mail: { readonly to: readonly string[]; readonly body: string } | undefined
-  readonly history: readonly { readonly command: Command; readonly reply: unknown; readonly events: readonly Event[] }[]
+  readonly history: readonly TakenStep[]
 }
 
 const ROWS = 500
@@ -38,7 +52,9 @@ export async function save(run: Run, savings: readonly Saving[]): Promise<Packet
   const mail = savings.flatMap(({ mail, nowMs }) => mail?.to.map((process) => [process, nowMs, mail.body]) ?? [])
   await writer.insert('INSERT INTO baton_mail (process, at_ms, body) VALUES ?', mail)
   const steps = savings.flatMap(({ history, resource, nowMs }) =>
-    history.map((step) => [resource.namespace, resource.id, JSON.stringify({ nowMs, ...step })]),
+    history.map(({ command, facts, reply, events }) => {
+      return [resource.namespace, resource.id, JSON.stringify({ nowMs, command, facts, reply, events })]
+    }),
   )
   await writer.insert('INSERT INTO baton_history (namespace, resource, body) VALUES ?', steps)
   return writer.packet
@@ -100,10 +116,10 @@ async function writeResources(writer: Writer, savings: readonly Saving[]): Promi
   const names = idle.map(({ resource }) => [resource.namespace, resource.id])
   await writer.remove('baton_resources', ['namespace', 'resource'], names)
   const changed = savings.filter((saving) => !isIdle(saving.resource) && hasChanged(saving))
-  const rows = changed.map(({ resource, nowMs, by }) => {
+  const rows = changed.map(({ resource, nowMs, by, dueAtMs }) => {
     const { namespace, id, fence, grants, waiters } = resource
     const state = stateOf(resource, { atMs: nowMs, by })
-    return [namespace, id, fence, grants.size, waiters.size, dueOf(resource) ?? null, state]
+    return [namespace, id, fence, grants.size, waiters.size, dueAtMs ?? null, state]
   })
   // They are all there, and locked: this is how several rows are updated in one statement.
   const update = `INSERT INTO baton_resources (namespace, resource, fence, grants, waiters, due_at_ms, state) VALUES ?
@@ -143,7 +159,7 @@ async function writeWaiters(writer: Writer, { resource, by }: Saving): Promise<v
 }
 
 async function writeMemories(writer: Writer, savings: readonly Saving[]): Promise<void> {
-  const columns = ['namespace', 'resource', 'operation', 'owner', 'hold', 'kind']
+  const columns = ['namespace', 'resource', 'operation', 'owner', 'hold', 'kind', 'node_hash']
   const upsert = `INSERT INTO baton_remembered (${columns.join(', ')}, until_ms, body) VALUES ?
     ON DUPLICATE KEY UPDATE until_ms = VALUES(until_ms), body = VALUES(body)`
   const rows: Values[] = []
@@ -153,8 +169,8 @@ async function writeMemories(writer: Writer, savings: readonly Saving[]): Promis
       ['answer', resource.answers],
       ['released', resource.released],
     ] as const) {
-      for (const [name, value] of changes) {
-        const key = [resource.namespace, resource.id, ...(JSON.parse(name) as string[]), kind]
+      for (const { name, node, value } of changes) {
+        const key = [resource.namespace, resource.id, ...(JSON.parse(name) as string[]), kind, hashOf(node)]
         if (value) rows.push([...key, value.untilMs, JSON.stringify(value)])
         else gone.push(key)
       }
@@ -164,22 +180,23 @@ async function writeMemories(writer: Writer, savings: readonly Saving[]): Promis
   await writer.insert(upsert, rows)
 }
 
+/** Tells what several nodes have under one name apart: the key has no room for another id. Empty for what is any node's. */
+function hashOf(node: string | undefined): string {
+  return node === undefined ? '' : createHash('sha256').update(node).digest('hex')
+}
+
 async function writePlaces(writer: Writer, savings: readonly Saving[]): Promise<void> {
-  const columns = ['session', 'namespace', 'resource', 'operation', 'owner']
-  const changes = savings.map(({ resource, places, commands }) => {
-    const { added, gone } = places.changes(resource, commands)
-    const rowOf = ({ session, operation, owner }: (typeof added)[number]) =>
-      [session, resource.namespace, resource.id, operation, owner] as const
-    return { added: added.map(rowOf), gone: gone.map(rowOf) }
-  })
-  const insert = `INSERT IGNORE INTO baton_places (${columns.join(', ')}) VALUES ?`
-  await writer.insert(
-    insert,
-    changes.flatMap(({ added }) => added),
-  )
-  await writer.remove(
-    'baton_places',
-    columns,
-    changes.flatMap(({ gone }) => gone),
-  )
+  const rowsOf = (which: keyof PlaceChanges) =>
+    savings.flatMap(({ resource, places }) =>
+      places[which].map(({ session, operation, owner, node }: SessionPlace) => {
+        return [session, resource.namespace, resource.id, operation, owner, node]
+      }),
+    )
+  const columns = ['session', 'namespace', 'resource', 'operation', 'owner', 'node']
+  // A row of version 1 has no node, and is whoever's comes first.
+  await writer.remove('baton_places', columns, [
+    ...rowsOf('lost'),
+    ...rowsOf('lost').map((row) => [...row.slice(0, -1), '']),
+  ])
+  await writer.insert(`INSERT IGNORE INTO baton_places (${columns.join(', ')}) VALUES ?`, rowsOf('gained'))
 }

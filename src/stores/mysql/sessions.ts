@@ -1,12 +1,10 @@
 import type { Command } from '../../core/index.ts'
-import type { Place, SessionReply, SessionRequest } from '../store.ts'
+import { type Place, SESSION_LOST, type SessionReply, type SessionRequest } from '../store.ts'
 import type { DatabaseClock } from './clock.ts'
 import type { Connections } from './connections.ts'
 import { isDuplicate } from './failures.ts'
 import type { Mailbox } from './mailbox.ts'
 import { Packet } from './packet.ts'
-
-const REFUSED: SessionReply = { status: 'refused', code: 'session-lost' }
 
 /** Sessions as rows. One is alive until its time is over by the database's clock, or until it is marked as ended. */
 export class Sessions {
@@ -59,7 +57,7 @@ export class Sessions {
     const ttlMs = affectedRows > 0 ? (this.#mailbox.sessions.get(session) ?? (await this.#ttlOf(session))) : undefined
     if (ttlMs === undefined) {
       this.#mailbox.sessions.delete(session)
-      return REFUSED
+      return SESSION_LOST
     }
     this.#mailbox.sessions.set(session, ttlMs)
     return { status: 'alive', ttlMs, places: insertId }
@@ -68,7 +66,7 @@ export class Sessions {
   async places(session: string): Promise<readonly Place[] | undefined> {
     const alive = `SELECT 1 FROM baton_sessions WHERE session = ? AND ended IS NULL AND expires_at_ms > ${this.#clock.sql}`
     const [rows, places] = await this.#connections.query(new Packet().add(alive, session).add(PLACES, session))
-    return rows.length > 0 ? places : undefined
+    return rows.length > 0 ? places.map(placeOf) : undefined
   }
 
   async #ttlOf(session: string): Promise<number | undefined> {
@@ -88,9 +86,9 @@ export class Sessions {
     if (!row) return
     this.#mailbox.sessions.delete(session)
     const type = row.ended === 'left' ? 'leave' : 'session-lost'
-    for (const place of places as Place[]) {
-      const { operation, owner } = place
-      await this.#step(place, { type, session, operation, owner })
+    for (const place of places.map(placeOf)) {
+      const { operation, node, owner } = place
+      await this.#step(place, { type, session, operation, node, owner })
     }
     const remove = `DELETE FROM baton_sessions WHERE session = ? AND ended IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM baton_places p WHERE p.session = ?)`
@@ -98,5 +96,10 @@ export class Sessions {
   }
 }
 
-const PLACES = `SELECT namespace, resource, operation, owner FROM baton_places WHERE session = ?
-  ORDER BY namespace, resource, operation, owner`
+const PLACES = `SELECT namespace, resource, operation, node, owner FROM baton_places WHERE session = ?
+  ORDER BY namespace, resource, operation, owner, node`
+
+/** A row of version 1 has no node. */
+function placeOf({ node, ...place }: Place): Place {
+  return node === '' ? place : { ...place, node }
+}

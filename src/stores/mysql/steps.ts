@@ -1,23 +1,24 @@
-import { type Command, type Event, policyOf, type Reply, step } from '../../core/index.ts'
-import type { Address, SessionRefusal } from '../store.ts'
+import {
+  type Context,
+  type Event,
+  type PlaceChanges,
+  policyOf,
+  type SessionPlace,
+  type Step,
+  step,
+} from '../../core/index.ts'
+import type { Address } from '../store.ts'
 import { ringing } from './bell.ts'
 import type { Connections } from './connections.ts'
 import { isConflict, isNoBell, unknownOutcome } from './failures.ts'
 import { type Loading, load } from './load.ts'
 import { NotLoaded } from './loaded.ts'
-import { isAcquire, type Job, type Locked, lock, lockFree } from './lock.ts'
+import { type Job, type Locked, lock, lockFree, type Taking } from './lock.ts'
 import type { Letter } from './mailbox.ts'
 import { Packet, type Run } from './packet.ts'
 import { dueOf, type Loaded, type ResourceInRows, resourceFromRow } from './resource-row.ts'
-import { type Saving, save } from './save.ts'
-import { SessionPlaces } from './session-places.ts'
+import { type Saving, save, type TakenStep } from './save.ts'
 import type { Neighbours } from './surroundings.ts'
-
-export interface TakenStep {
-  readonly command: Command
-  readonly reply: Reply | SessionRefusal
-  readonly events: readonly Event[]
-}
 
 /** What came of a batch of commands on one resource. */
 export interface Batch {
@@ -53,10 +54,11 @@ export class Steps {
     this.#recordHistory = recordHistory
   }
 
-  async run({ address, commands, endMs }: Job): Promise<Batch> {
+  async run({ address, takings, endMs }: Job): Promise<Batch> {
+    const commands = takings.map(({ command }) => command)
     return this.#connections.transaction(async (run) => {
       const locked = await lock(run, address, { commands, mode: 'FOR UPDATE', neighbours: this.#neighbours })
-      const taken = await loadedFor(run, { ...address, ...locked, commands }, () => take(address, locked, commands))
+      const taken = await loadedFor(run, { ...address, ...locked, commands }, () => take(address, locked, takings))
       return this.#keep(run, address, { ...locked, ...taken })
     }, endMs)
   }
@@ -80,10 +82,10 @@ export class Steps {
   }
 
   /** Nothing where it would have to be asked for more. */
-  #withoutMore({ address, commands }: Job, locked: Locked | undefined): Kept | undefined {
+  #withoutMore({ address, takings }: Job, locked: Locked | undefined): Kept | undefined {
     if (!locked) return undefined
     try {
-      const taken = take(address, locked, commands)
+      const taken = take(address, locked, takings)
       if (this.#neighbours.mailbox.elsewhere(eventsOf(taken.steps)).length > 0) return undefined
       return this.#kept(address, { ...locked, ...taken }, eventsOf(taken.steps).length > 0 ? locked.hearers : [])
     } catch (error) {
@@ -95,7 +97,7 @@ export class Steps {
   /** A look at a resource as it is now; whoever changes it waits meanwhile. Nothing where there is none. */
   async look<Result>(
     address: Address,
-    { names = [], view }: { readonly names?: readonly string[]; readonly view: (resource: ResourceInRows) => Result },
+    { names = [], view }: Look<Result>,
   ): Promise<{ readonly result: Result | undefined; readonly isDue: boolean }> {
     return this.#connections.transaction(async (run) => {
       const locked = await lock(run, address, {
@@ -106,9 +108,10 @@ export class Steps {
       })
       const looked = await loadedFor(run, { ...address, ...locked, commands: [] }, () => {
         const resource = resourceFromRow(locked.row, address, locked.loaded)
-        const { events } = step(resource, { type: 'expire' }, contextOf(address, locked))
+        const context = contextOf(address, locked)
+        const { events } = step(resource, { type: 'expire' }, context)
         const isDue = events.length > 0
-        return { isDue, result: locked.row.state === null || isDue ? undefined : view(resource) }
+        return { isDue, result: locked.row.state === null || isDue ? undefined : view(resource, context) }
       })
       await run(new Packet().add('COMMIT'))
       return looked
@@ -126,9 +129,11 @@ export class Steps {
   /** What is to be written of it, and what came of it. */
   #kept(address: Address, taken: Locked & Taken, ring: readonly string[]): Kept {
     const { resource, nowMs, steps } = taken
-    const letter: Letter = { ...address, atMs: nowMs, dueAtMs: dueOf(resource), events: eventsOf(steps) }
+    const dueAtMs = dueOf(resource, taken.nextActMs)
+    const letter: Letter = { ...address, atMs: nowMs, dueAtMs, events: eventsOf(steps) }
     const saving = {
       ...taken,
+      dueAtMs,
       by: this.#neighbours.mailbox.process,
       mail: ring.length > 0 ? { to: ring, body: JSON.stringify(letter) } : undefined,
       history: this.#recordHistory ? steps : [],
@@ -149,24 +154,49 @@ function eventsOf(steps: readonly TakenStep[]): Event[] {
 
 interface Taken {
   readonly resource: ResourceInRows
-  readonly places: SessionPlaces
+  readonly places: PlaceChanges
   readonly waitersBefore: number
-  readonly commands: readonly Command[]
   readonly steps: readonly TakenStep[]
+  readonly nextActMs: number | undefined
+}
+
+export interface Look<Result> {
+  /** The names of the asks that it will want to know of. */
+  readonly names?: readonly string[]
+  readonly view: (resource: ResourceInRows, context: Context) => Result
 }
 
 /** The steps themselves, on a resource as it was read. Nothing outside of that is changed. */
-function take(address: Address, locked: Locked, commands: readonly Command[]): Taken {
+function take(address: Address, locked: Locked, takings: readonly Taking[]): Taken {
   const resource = resourceFromRow(locked.row, address, locked.loaded)
   const waitersBefore = resource.waiters.size
-  const places = new SessionPlaces(resource)
   const context = contextOf(address, locked)
-  const steps = commands.map((command): TakenStep => {
-    if (isAcquire(command) && command.session !== undefined && !locked.alive.has(command.session))
-      return { command, reply: { status: 'refused', code: 'session-lost' }, events: [] }
-    return { command, ...step(resource, command, context) }
+  const steps = takings.map((taking) => {
+    const { command, facts } = taking
+    const session = command.type === 'acquire' ? command.session : undefined
+    const sessionAlive = session === undefined || locked.alive.has(session)
+    return { ...taking, ...step(resource, command, { ...facts, ...context, sessionAlive }) }
   })
-  return { resource, places, waitersBefore, commands, steps }
+  return { resource, places: changedPlaces(steps), waitersBefore, steps, nextActMs: steps.at(-1)!.nextActMs }
+}
+
+/** What all steps together have changed of what hangs off sessions. */
+function changedPlaces(steps: readonly (Taking & Pick<Step, 'places'>)[]): PlaceChanges {
+  const gained = new Map<string, SessionPlace>()
+  const lost = new Map<string, SessionPlace>()
+  for (const { command, places } of steps) {
+    for (const place of places.lost) if (!gained.delete(nameOf(place))) lost.set(nameOf(place), place)
+    for (const place of places.gained) if (!lost.delete(nameOf(place))) gained.set(nameOf(place), place)
+    // What a lost session has is gone for good, whatever its row said.
+    if (command.type !== 'session-lost' && command.type !== 'leave') continue
+    const { session, operation, node = '', owner } = command
+    lost.set(nameOf({ session, operation, node, owner }), { session, operation, node, owner })
+  }
+  return { gained: [...gained.values()], lost: [...lost.values()] }
+}
+
+function nameOf({ session, operation, node, owner }: SessionPlace): string {
+  return JSON.stringify([session, operation, node, owner])
 }
 
 /** Does the work with what is loaded; where it wants more, that is loaded, and the work done again from the start. */
@@ -185,7 +215,7 @@ async function loadedFor<Result>(
   }
 }
 
-function contextOf({ namespace }: Address, { nowMs, policy, fenceFloor }: Locked) {
+function contextOf({ namespace }: Address, { nowMs, policy, fenceFloor }: Locked): Context {
   return { nowMs, policy: policyOf(policy, namespace), fenceFloor }
 }
 

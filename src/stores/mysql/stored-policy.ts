@@ -1,4 +1,4 @@
-import { defaultPolicy, type Policy } from '../../core/index.ts'
+import { completePolicy, defaultPolicy, isSamePolicy, type Policy, saidIn } from '../../core/index.ts'
 import { StoreUnavailable, type VersionedPolicy } from '../store.ts'
 import type { Connections } from './connections.ts'
 import { Packet, type Run } from './packet.ts'
@@ -15,11 +15,11 @@ export class StoredPolicy {
   /** Writes down the policy where there is none yet; where there is one, it must be the same as this process's own. */
   async settle(connections: Connections, policy: Policy | undefined): Promise<void> {
     const first = 'UPDATE baton_store SET policy_version = 1, policy = ? WHERE id = 1 AND policy_version = 0'
-    const body = JSON.stringify(policy ?? defaultPolicy)
+    const body = JSON.stringify(saidIn(policy ?? defaultPolicy))
     const stored = await this.read(connections)
     if (!stored) await connections.query(new Packet().add(first, body))
     const present = stored ?? (await this.read(connections))!
-    if (policy && canonical(present.policy) !== canonical(policy)) {
+    if (policy && !isSamePolicy(present.policy, policy)) {
       throw new PolicyMismatch(
         `policy-mismatch: the store has another policy (version ${present.version}) than this process is configured with: ` +
           'see `baton policy show --store URL`, then change the configuration, or the store with `baton policy apply`',
@@ -41,23 +41,14 @@ export class StoredPolicy {
   async apply(connections: Connections, policy: Policy, expectedVersion: number) {
     const change = `UPDATE baton_store SET policy_version = policy_version + 1, policy = ?
       WHERE id = 1 AND policy_version = ?`
-    const packet = new Packet().add(change, JSON.stringify(policy), expectedVersion).add(READ)
+    const packet = new Packet().add(change, JSON.stringify(saidIn(policy)), expectedVersion).add(READ)
     const [{ affectedRows }, rows] = await connections.query(packet)
     return { ...this.#take(rows[0])!, applied: affectedRows > 0 }
   }
 
   #take(row: { policy_version: number; policy: string | null } | undefined): VersionedPolicy | undefined {
     if (!row?.policy) return undefined
-    this.#known = { version: row.policy_version, policy: JSON.parse(row.policy) }
+    this.#known = { version: row.policy_version, policy: completePolicy(JSON.parse(row.policy)) }
     return this.#known
   }
-}
-
-/** The same text for the same policy, in whatever order it was written. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, each) =>
-    each !== null && typeof each === 'object' && !Array.isArray(each)
-      ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : each,
-  )
 }

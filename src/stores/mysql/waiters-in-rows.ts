@@ -19,8 +19,8 @@ export class LoadedWaiters {
   readonly first = new Map<string, { readonly tickets: readonly number[]; readonly whole: boolean }>()
   /** The process that each session's waiter was written by. */
   readonly processes = new Map<string, string>()
-  /** So many of the oldest of all queues. */
-  oldest = 0
+  /** So many of the oldest of all queues, after a ticket. */
+  oldest: { readonly count: number; readonly after: number } | undefined
   readonly owners = new Set<string>()
   readonly revisions = new Set<string>()
   /** How many stood before a ticket. */
@@ -47,7 +47,7 @@ export class WaitersInRows implements Waiters {
   readonly #loaded: LoadedWaiters
   readonly #counts: Map<string, number>
   readonly #present = new Map<number, Waiter>()
-  readonly #byOwner = new Map<string, Waiter>()
+  readonly #byOwner = new Map<string, readonly Waiter[]>()
   readonly #appended = new Map<number, Waiter>()
   readonly #removed = new Map<number, Waiter>()
   readonly #renewed = new Map<number, Waiter>()
@@ -91,12 +91,16 @@ export class WaitersInRows implements Waiters {
     return undefined
   }
 
-  find(operation: string, owner: string): Waiter | undefined {
+  ofOwner(operation: string, owner: string): readonly Waiter[] {
     const name = nameOf(operation, owner)
-    const found = this.#byOwner.get(name)
-    if (!found && !this.#loaded.owners.has(name) && !this.#isWhole(operation))
+    if (!this.#loaded.owners.has(name) && !this.#isWhole(operation))
       throw new NotLoaded({ what: 'owner', operation, owner })
-    return found
+    return this.#byOwner.get(name) ?? []
+  }
+
+  all(operation: string): Waiter[] {
+    if (!this.#isWhole(operation)) throw new NotLoaded({ what: 'first', operation, count: this.count(operation) + 1 })
+    return this.#ofQueue(operation)
   }
 
   ofRevision(operation: string, revision: string | undefined): Waiter[] {
@@ -127,7 +131,11 @@ export class WaitersInRows implements Waiters {
   remove(waiter: Waiter): void {
     const { ticket, operation, owner } = waiter
     if (!this.#present.delete(ticket)) return
-    this.#byOwner.delete(nameOf(operation, owner))
+    const name = nameOf(operation, owner)
+    this.#byOwner.set(
+      name,
+      (this.#byOwner.get(name) ?? []).filter((each) => each !== waiter),
+    )
     this.#renewed.delete(ticket)
     if (!this.#appended.delete(ticket)) this.#removed.set(ticket, waiter)
     const count = this.count(operation) - 1
@@ -159,10 +167,13 @@ export class WaitersInRows implements Waiters {
     return this.#dueFromMs
   }
 
-  list(limit: number): Waiter[] {
-    const isWhole = this.#loaded.oldest >= limit || [...this.#counts.keys()].every((each) => this.#isWhole(each))
-    if (!isWhole) throw new NotLoaded({ what: 'oldest', count: limit })
-    return [...this.#present.values()].sort((a, b) => a.ticket - b.ticket).slice(0, limit)
+  list(limit: number, afterTicket = 0): Waiter[] {
+    const { oldest } = this.#loaded
+    const isThere = oldest !== undefined && oldest.after === afterTicket && oldest.count >= limit
+    if (!isThere && ![...this.#counts.keys()].every((each) => this.#isWhole(each)))
+      throw new NotLoaded({ what: 'oldest', count: limit, after: afterTicket })
+    const later = [...this.#present.values()].filter(({ ticket }) => ticket > afterTicket)
+    return later.sort((a, b) => a.ticket - b.ticket).slice(0, limit)
   }
 
   get totals(): WaiterTotals {
@@ -178,14 +189,10 @@ export class WaitersInRows implements Waiters {
     }
   }
 
-  /** As it was read, before any step. */
-  original({ ticket }: Waiter): Waiter | undefined {
-    return this.#loaded.byTicket.get(ticket)
-  }
-
   #put(waiter: Waiter): void {
     this.#present.set(waiter.ticket, waiter)
-    this.#byOwner.set(nameOf(waiter.operation, waiter.owner), waiter)
+    const name = nameOf(waiter.operation, waiter.owner)
+    this.#byOwner.set(name, [...(this.#byOwner.get(name) ?? []), waiter])
   }
 
   /** Whether all of a queue is here. */

@@ -1,7 +1,9 @@
 import { pause } from '../../client/clock.ts'
 import { BatonError, PermanentError, type RunContext } from '../../client/index.ts'
 import type { CallbackRecord } from '../history.ts'
+import { attack } from './attack.ts'
 import type { Action } from './plan.ts'
+import { raw } from './raw.ts'
 import type { SimulatedClient, World } from './world.ts'
 
 /** What a client does for one action of the plan. Resolves when its caller has the answer, whatever it is. */
@@ -28,11 +30,11 @@ type Done = { readonly status: 'performed' | 'skipped'; readonly fence: number }
 
 async function perform(world: World, client: SimulatedClient, action: Action, call: number): Promise<Done | undefined> {
   const { baton, process, name } = client
-  const { operation, resource, waitMs, revision, force, queueing, verify } = action
+  const { operation, resource, waitMs, revision, force, queueing, reference, verify } = action
   const abort = new AbortController()
   if (action.abortAfterMs !== undefined) world.scheduler.after(process, action.abortAfterMs, () => abort.abort())
   const owner = action.sharedOwner ? { owner: `${name}-shared` } : {}
-  const options = { waitMs, revision, force, queueing, signal: abort.signal, ...owner }
+  const options = { waitMs, revision, force, queueing, reference, signal: abort.signal, ...owner }
   switch (action.kind) {
     case 'run': {
       const check = verify === undefined ? {} : { verify: () => verify === 'true' }
@@ -60,8 +62,8 @@ async function perform(world: World, client: SimulatedClient, action: Action, ca
       await grant.succeed()
       return { status: 'performed', fence }
     }
-    case 'intrude':
-      return intrude(client, action)
+    case 'attack':
+      return attack(world, action)
     case 'raw':
       return raw(world, client, action)
     case 'reference':
@@ -73,43 +75,6 @@ async function perform(world: World, client: SimulatedClient, action: Action, ca
     case 'drop-node':
       await baton.references.dropNode(`client-${action.workMs % 5}`)
       return undefined
-  }
-}
-
-/** Asks once, works without renewing, and reports with the fence it was given, however long that took. */
-async function raw(world: World, { transport, name, process }: SimulatedClient, action: Action): Promise<undefined> {
-  const { operation, resource, workMs, ends, revision, waitMs } = action
-  const place = { operation, resource, owner: name }
-  const ask = {
-    type: 'acquire',
-    ...place,
-    node: name,
-    ttlMs: 1_000,
-    revision,
-    waitMs,
-    dropReference: operation === 'delete',
-  } as const
-  const reply = await transport.call<'acquire'>(ask)
-  if (reply.status !== 'granted') return
-  await new Promise<void>((resolve) => void world.scheduler.after(process, workMs * 2, resolve))
-  const { fence } = reply
-  const end = ends === 'success' ? ({ outcome: 'success' } as const) : ({ outcome: 'failure', error: 'raw' } as const)
-  await transport.call<'release'>({ type: 'release', ...place, fence, ...end })
-}
-
-/** Whoever knows the fence but is not the holder must not get anywhere. */
-async function intrude({ transport, name }: SimulatedClient, { resource }: Action): Promise<undefined> {
-  const view = await transport.call<'get-resource'>({ type: 'get-resource', resource })
-  if (view.status === 'refused') return
-  for (const { operation, fence } of view.resource.grants) {
-    await transport.call<'release'>({
-      type: 'release',
-      operation,
-      resource,
-      owner: `not-${name}`,
-      fence,
-      outcome: 'success',
-    })
   }
 }
 

@@ -11,9 +11,11 @@ export function lateStore(
   })
   return {
     nowMs: () => opened?.nowMs() ?? clock.nowMs(),
-    step: async (address, command) => (await opening).step(address, command),
+    step: async (address, command, facts) => (await opening).step(address, command, facts),
     read: async (address) => (await opening).read(address),
-    standing: async (place) => (await opening).standing(place),
+    waiters: async (address, page) => (await opening).waiters(address, page),
+    standing: async (ask) => (await opening).standing(ask),
+    lateSkip: async (address, operation) => (await opening).lateSkip(address, operation),
     list: async (query) => (await opening).list(query),
     openSession: async (request) => (await opening).openSession(request),
     renewSession: async (session) => (await opening).renewSession(session),

@@ -1,6 +1,8 @@
 import { UnavailableError } from '../../client/index.ts'
 import type { CallOptions, InputOf, StreamHandlers, StreamScope, Transport } from '../../client/transport.ts'
+import type { Acquire, Facts } from '../../core/index.ts'
 import type { ReplyOf, RequestType } from '../../protocol/index.ts'
+import type { Scope } from '../../service/index.ts'
 import type { Random } from '../random.ts'
 import type { Swarm } from './plan.ts'
 import type { Process, Scheduler } from './scheduler.ts'
@@ -61,20 +63,42 @@ export class SimulatedTransport implements Transport {
   readonly #network: Network
   readonly #process: Process
   readonly #servers: readonly SimulatedServer[]
+  /** What the servers know of this client: whom it may act for. */
+  readonly #facts: Facts | undefined
   #current: number
   reconnects = 0
 
-  constructor(network: Network, process: Process, servers: readonly SimulatedServer[], first: number) {
+  constructor(
+    network: Network,
+    process: Process,
+    { servers, first, facts }: { servers: readonly SimulatedServer[]; first: number; facts?: Facts },
+  ) {
+    this.#facts = facts
     this.#network = network
     this.#process = process
     this.#servers = servers
     this.#current = first % servers.length
   }
 
-  call<Type extends RequestType>(
-    request: InputOf<Type>,
-    { timeoutMs = CALL_LIMIT_MS }: CallOptions = {},
-  ): Promise<ReplyOf<Type>> {
+  call<Type extends RequestType>(request: InputOf<Type>, options: CallOptions = {}): Promise<ReplyOf<Type>> {
+    return this.#send(request, options, (server, arrived) => server.answer(arrived, this.#facts)) as Promise<
+      ReplyOf<Type>
+    >
+  }
+
+  /** An ask as the classic paths give it. */
+  classic(ask: Omit<Acquire, 'type'> & { readonly resource: string }): Promise<ReplyOf<'acquire'>> {
+    const command = { type: 'acquire', namespace: 'default', ...ask, classic: true } as const
+    return this.#send(command, {}, (server, arrived) => server.classic(arrived, this.#facts)) as Promise<
+      ReplyOf<'acquire'>
+    >
+  }
+
+  #send<Message>(
+    request: Message,
+    { timeoutMs = CALL_LIMIT_MS }: CallOptions,
+    answer: (server: SimulatedServer, arrived: Message) => Promise<object>,
+  ): Promise<object> {
     const server = this.#servers[this.#current]!
     const network = this.#network
     const text = JSON.stringify(request)
@@ -90,7 +114,7 @@ export class SimulatedTransport implements Transport {
         return
       }
       network.send(this.#process, process, () => {
-        void server.answer(JSON.parse(text)).then((reply) => {
+        void answer(server, JSON.parse(text)).then((reply) => {
           if (server.process !== process) return
           network.send(process, this.#process, () => {
             cancel()
@@ -101,7 +125,7 @@ export class SimulatedTransport implements Transport {
     })
   }
 
-  listen(scope: StreamScope, { onEvent, onEnd }: StreamHandlers): { close(): void } {
+  listen(scope: StreamScope | Extract<Scope, { of: 'ask' }>, { onEvent, onEnd }: StreamHandlers): { close(): void } {
     const network = this.#network
     const server = this.#servers[this.#current]!
     const { process } = server

@@ -30,6 +30,8 @@ export interface Swarm {
   readonly storeLatencyMs: number
   readonly attempts: number
   readonly retryDelayMs: number
+  /** How many may wait in all. */
+  readonly waiterLimit: number
   readonly lengthMs: number
 }
 
@@ -37,10 +39,10 @@ export interface Action {
   readonly atMs: number
   readonly client: number
   /**
-   * `raw`: without the SDK, by the shared hold id and without renewing, as the classic paths are used. `intrude`: tries to
-   * release what somebody else holds.
+   * `raw`: without the SDK, by the shared hold id and without renewing, as the classic paths are used. `attack`: somebody with
+   * a token of its own tries to act for others.
    */
-  readonly kind: 'run' | 'acquire' | 'raw' | 'intrude' | 'reference' | 'revoke' | 'drop-node'
+  readonly kind: 'run' | 'acquire' | 'raw' | 'attack' | 'reference' | 'revoke' | 'drop-node'
   readonly operation: string
   readonly resource: string
   readonly workMs: number
@@ -51,8 +53,11 @@ export interface Action {
   readonly verify?: 'true' | 'false'
   readonly force?: boolean
   readonly queueing?: boolean
+  readonly reference?: boolean
   /** Shares its owner with the other asks of its client that do. */
   readonly sharedOwner?: boolean
+  /** What a raw ask or an attack does, by the draw. */
+  readonly draw: number
 }
 
 export type Fault = { readonly atMs: number; readonly forMs: number } & (
@@ -67,6 +72,9 @@ export type Fault = { readonly atMs: number; readonly forMs: number } & (
   | { readonly kind: 'store-away' }
   | { readonly kind: 'reset-streams' }
 )
+
+/** The only node that the adversary's token acts for. */
+export const ADVERSARY = 'mallory'
 
 const ACTIONS = 160
 const FAULTS_MIN = 5
@@ -121,6 +129,7 @@ function swarmOf(random: Random): Swarm {
     storeLatencyMs: mode === 'single' ? 0 : random.pick([0, 2, 20]),
     attempts: random.pick([0, 0, 2, 4]),
     retryDelayMs: random.pick([0, 0, 300]),
+    waiterLimit: random.pick([1_000_000, 1_000_000, 1_000_000, 2]),
     lengthMs: random.pick([30_000, 60_000, 120_000, 600_000]),
   }
 }
@@ -139,7 +148,11 @@ function actionOf(random: Random, swarm: Swarm): Action {
     'acquire',
     'raw',
     'raw',
-    'intrude',
+    'raw',
+    'raw',
+    'attack',
+    'attack',
+    'reference',
     'reference',
     'revoke',
     'drop-node',
@@ -148,17 +161,19 @@ function actionOf(random: Random, swarm: Swarm): Action {
     atMs: random.integer(swarm.lengthMs),
     client: random.integer(swarm.clients),
     kind: kind === 'drop-node' && random.chance(0.8) ? 'run' : kind,
-    operation: random.pick(['pull', 'pull', 'update', 'delete', 'lock', 'lock']),
+    operation: random.pick(['pull', 'pull', 'pull', 'update', 'delete', 'delete', 'lock', 'lock']),
     resource: `r${random.integer(swarm.resources)}`,
     workMs: random.pick([0, 5, 50, 200, 200, 1_000, swarm.ttlMs]),
     ends: random.pick(['success', 'success', 'success', 'failure', 'failure', 'permanent', 'no-effect']),
     ...(random.chance(0.2) && { waitMs: random.pick([0, 500, 5_000]) }),
     ...(random.chance(0.2) && { revision: random.pick(['v1', 'v2']) }),
     ...(random.chance(0.1) && { abortAfterMs: random.integer(3_000) }),
-    ...(random.chance(0.15) && { verify: random.pick(['true', 'false'] as const) }),
+    ...(random.chance(0.2) && { verify: random.pick(['true', 'false'] as const) }),
     ...(random.chance(0.1) && { force: true }),
     ...(random.chance(0.05) && { queueing: false }),
+    ...(random.chance(0.2) && { reference: false }),
     ...(random.chance(0.1) && { sharedOwner: true }),
+    draw: random.next(),
   }
 }
 

@@ -1,6 +1,7 @@
+import type { Acquire, Facts } from '../../core/index.ts'
 import { type ErrorBody, errorBody, type Request, requestSchemas } from '../../protocol/index.ts'
 import { type Scope, Service, type Sink, StoreUnavailable, UnknownOutcome } from '../../service/index.ts'
-import type { Store } from '../../stores/store.ts'
+import type { Address, Store } from '../../stores/store.ts'
 import { Process, type Scheduler } from './scheduler.ts'
 
 /** A server process: the real service, started and killed at will. */
@@ -8,16 +9,14 @@ export class SimulatedServer {
   readonly name: string
   readonly #scheduler: Scheduler
   readonly #openStore: (process: Process) => Store
+  readonly #waiterLimit: number
   #process!: Process
   #service!: Service
   #onCrash = new Set<() => void>()
 
-  constructor({
-    name,
-    scheduler,
-    openStore,
-  }: { name: string; scheduler: Scheduler; openStore: (process: Process) => Store }) {
+  constructor({ name, scheduler, openStore, waiterLimit }: SimulatedServerOptions) {
     this.name = name
+    this.#waiterLimit = waiterLimit
     this.#scheduler = scheduler
     this.#openStore = openStore
     this.start()
@@ -37,7 +36,8 @@ export class SimulatedServer {
     const timers = {
       after: (delayMs: number, callback: () => void) => this.#scheduler.after(process, delayMs, callback),
     }
-    this.#service = new Service({ store: this.#openStore(process), timers, historyLimit: 64 })
+    const waiterLimit = this.#waiterLimit
+    this.#service = new Service({ store: this.#openStore(process), timers, historyLimit: 64, waiterLimit })
   }
 
   crash(): void {
@@ -51,19 +51,31 @@ export class SimulatedServer {
     this.#onCrash.add(listener)
   }
 
-  async answer(input: { type: Request['type'] }): Promise<object> {
+  /** An ask as the classic paths give it. */
+  async classic(command: Acquire & Address, facts?: Facts): Promise<object> {
+    return this.#service.command(command, facts).catch(failure)
+  }
+
+  async answer(input: { type: Request['type'] }, facts?: Facts): Promise<object> {
     const checked = requestSchemas[input.type].safeParse(input)
     if (!checked.success) return errorBody('bad-request', checked.error.message)
     try {
-      return await this.#service.call(checked.data)
+      return await this.#service.call(checked.data, facts)
     } catch (error) {
       return failure(error)
     }
   }
 
   listen(scope: Scope, sink: Sink, lastId?: string): Promise<() => void> {
-    return this.#service.listen(scope, sink, lastId)
+    return this.#service.listen(scope, sink, { lastId })
   }
+}
+
+export interface SimulatedServerOptions {
+  readonly name: string
+  readonly scheduler: Scheduler
+  readonly openStore: (process: Process) => Store
+  readonly waiterLimit: number
 }
 
 function failure(error: unknown): ErrorBody {

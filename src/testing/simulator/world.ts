@@ -10,7 +10,7 @@ import { type Random, seededRandom } from '../random.ts'
 import { recordSessions } from '../record-sessions.ts'
 import { DurableStore } from './durable-store.ts'
 import { Network, SimulatedTransport } from './network.ts'
-import type { Plan, Swarm } from './plan.ts'
+import { ADVERSARY, type Plan, type Swarm } from './plan.ts'
 import { Process, Scheduler } from './scheduler.ts'
 import { SimulatedServer } from './server.ts'
 
@@ -34,6 +34,8 @@ export class World {
   store: Store
   readonly servers: SimulatedServer[]
   readonly clients: SimulatedClient[]
+  /** Somebody who may act for itself alone, and tries more. */
+  readonly adversary: { readonly transport: SimulatedTransport }
   readonly #swarm: Swarm
   /** The world itself: what happens to everybody. */
   readonly outside = new Process('outside', this.scheduler)
@@ -59,6 +61,9 @@ export class World {
     this.servers = Array.from({ length: swarm.servers }, (_, index) => this.#server(`server-${index}`))
     if (swarm.mode === 'single') this.#beat(steady, this.servers[0]!)
     this.clients = Array.from({ length: swarm.clients }, (_, index) => this.#client(index))
+    const process = new Process(ADVERSARY, scheduler)
+    const own = { servers: this.servers, first: random.integer(16), facts: { actsFor: [ADVERSARY] } }
+    this.adversary = { transport: new SimulatedTransport(this.network, process, own) }
   }
 
   note(client: string, what: ClientRecord['what']): void {
@@ -82,7 +87,8 @@ export class World {
       this.store = recordSessions(this.#durable.open(process), (entry) => this.history.push(entry))
       return this.store
     }
-    return new SimulatedServer({ name, scheduler: this.scheduler, openStore })
+    const { waiterLimit } = this.#swarm
+    return new SimulatedServer({ name, scheduler: this.scheduler, openStore, waiterLimit })
   }
 
   #wayTo(store: Store, process: Process): Store {
@@ -110,7 +116,7 @@ export class World {
     const process = new Process(name, scheduler)
     const life = ++this.#lives
     let ids = 0
-    const transport = new SimulatedTransport(network, process, this.servers, random.integer(16))
+    const transport = new SimulatedTransport(network, process, { servers: this.servers, first: random.integer(16) })
     const clock = {
       monoMs: () => scheduler.nowMs(),
       wallMs: () => scheduler.nowMs(),

@@ -1,0 +1,113 @@
+import { type ActorName, isNamed } from './actor.ts'
+import { isContradicted } from './contradiction.ts'
+import { type Answer, refused } from './reply.ts'
+import { askName, type KeptAnswer, type Remembered, SHARED_HOLD } from './state.ts'
+import { ANSWER_MS, RELEASED_MS, type Turn } from './turn.ts'
+
+/** An ask as it is remembered: who asked for what, by which hold id. */
+export interface AskKey extends ActorName {
+  readonly operation: string
+  readonly hold: string
+}
+
+/** What the same ask would say once more. One that says otherwise is another ask. */
+export interface Said {
+  readonly revision?: string | undefined
+  readonly disbelieve?: number | undefined
+}
+
+/** What is remembered of an ask. Under one owner and hold id there may be asks of several nodes. */
+export function recall<Value extends Memory>(
+  turn: Turn,
+  memories: Remembered<Value>,
+  ask: AskKey,
+  isWanted: (memory: Value) => boolean = () => true,
+): Value | undefined {
+  return memories.of(askName(ask)).find((memory) => isOf(turn, memory, ask) && isWanted(memory))
+}
+
+function forget<Value extends Memory>(turn: Turn, memories: Remembered<Value>, ask: AskKey): void {
+  const name = askName(ask)
+  for (const memory of memories.of(name)) if (isOf(turn, memory, ask)) memories.delete(name, memory)
+}
+
+interface Memory {
+  readonly node?: string | undefined
+  readonly untilMs: number
+}
+
+/** What names no node is anybody's: a cancellation by one who may act for all, or what an older version wrote. */
+function isOf(turn: Turn, { node }: Memory, { node: wanted, owner }: AskKey): boolean {
+  return node === undefined || isNamed(turn, { node, owner }, { node: wanted, owner })
+}
+
+/**
+ * An ask has its final answer. It is kept for it, should it ask again. One with a hold id of its own has ended with it, and
+ * a delayed duplicate changes nothing. The shared hold id says nothing of who asks: its answer is given once, and a refusal
+ * is not worth keeping, as what asks next is a new ask.
+ */
+export function keepAnswer(turn: Turn, ask: AskKey & Said, answer: Answer): void {
+  const { resource, nowMs } = turn
+  const { node, hold, revision, disbelieve } = ask
+  const isShared = hold === SHARED_HOLD
+  if (isShared && answer.status === 'refused') return
+  const kept: KeptAnswer = {
+    node,
+    revision,
+    disbelieve,
+    answer,
+    after: resource.successes,
+    untilMs: nowMs + ANSWER_MS,
+  }
+  if (isShared || answer.status === 'refused' || turn.edition < 2) resource.answers.set(askName(ask), kept)
+  else {
+    const reply = refused('unknown-grant')
+    resource.released.set(askName(ask), { node, fence: 0, reply, kept, untilMs: nowMs + RELEASED_MS })
+  }
+}
+
+/** What this ask was told, where it is to be told so again. With the shared hold id that is once. */
+export function keptAnswer(turn: Turn, ask: AskKey & Said): Answer | undefined {
+  const kept = recall(turn, turn.resource.answers, ask)
+  if (!kept) return undefined
+  const isGiven = isRepeated(kept, ask) && !isVoid(turn, ask.operation, kept)
+  if (!isGiven || (ask.hold === SHARED_HOLD && turn.edition >= 2)) forget(turn, turn.resource.answers, ask)
+  return isGiven ? kept.answer : undefined
+}
+
+/** The answer with this fence has been heard: it is not given again. */
+export function forgetAnswer(turn: Turn, ask: AskKey, fence: number): void {
+  const kept = recall(turn, turn.resource.answers, ask)
+  if (kept && 'fence' in kept.answer && kept.answer.fence === fence) forget(turn, turn.resource.answers, ask)
+}
+
+/** How an ask with a hold id of its own has ended: the answer that it gets, or nothing where it has not. */
+export function endedAnswer(turn: Turn, ask: AskKey & Said): Answer | undefined {
+  if (ask.hold === SHARED_HOLD) return undefined
+  const ended = recall(turn, turn.resource.released, ask)
+  if (!ended) return undefined
+  const { kept } = ended
+  if (!kept) return refused('hold-ended')
+  if (!isRepeated(kept, ask) || isVoid(turn, ask.operation, kept)) {
+    forget(turn, turn.resource.released, ask)
+    return undefined
+  }
+  return kept.untilMs > turn.nowMs ? kept.answer : refused('hold-ended')
+}
+
+/** The answer that is kept for an ask, for a look at it. */
+export function lookAtAnswer(turn: Turn, ask: AskKey): Answer | undefined {
+  const { answers, released } = turn.resource
+  const kept = recall(turn, answers, ask) ?? recall(turn, released, ask)?.kept
+  return kept && kept.untilMs > turn.nowMs && !isVoid(turn, ask.operation, kept) ? kept.answer : undefined
+}
+
+/** Nobody is told any more that the work is there where a success has come since that contradicts it. */
+function isVoid(turn: Turn, operation: string, kept: KeptAnswer): boolean {
+  return turn.edition >= 2 && kept.answer.status === 'skip' && isContradicted(turn, operation, kept)
+}
+
+function isRepeated({ answer, revision, disbelieve }: KeptAnswer, ask: Said): boolean {
+  if (answer.status === 'refused' && answer.code === 'cancelled') return true
+  return revision === ask.revision && disbelieve === ask.disbelieve
+}
