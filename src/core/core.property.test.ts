@@ -140,7 +140,7 @@ const acts = fc.array(
     act: fc.oneof(
       { weight: 8, arbitrary: acquire },
       { weight: 3, arbitrary: again },
-      { weight: 1, arbitrary: heard },
+      { weight: 2, arbitrary: heard },
       { weight: 5, arbitrary: fitting },
       { weight: 2, arbitrary: other },
     ),
@@ -168,7 +168,7 @@ const policies: fc.Arbitrary<NamespacePolicy> = fc.record({
       pull: { ...pull, attempts: 2 },
       lock: { ...lock, retryDelayMs: 700 },
       bake: { ...lock, keepMs: 10_000, keepRevisionMs: 10_000, contradicts: ['update'] },
-      wipe: { ...pull, keepMs: 0, keepRevisionMs: 0, dropsReferences: true, contradicts: ['pull'] },
+      wipe: { ...pull, dropsReferences: true, contradicts: ['pull'] },
     },
     {
       ...builtInOperations,

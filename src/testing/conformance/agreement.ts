@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
-import { builtInOperations, type Command, type Json, type ReportedOutcome } from '../../core/index.ts'
+import {
+  builtInOperations,
+  type Command,
+  type Facts,
+  type GrantView,
+  type Json,
+  type ReportedOutcome,
+} from '../../core/index.ts'
 import { openMemoryStore } from '../../stores/memory/index.ts'
-import type { Store } from '../../stores/store.ts'
+import type { Address, Store } from '../../stores/store.ts'
 import { type Random, seededRandom } from '../random.ts'
 import { type Case, claim, pass } from './case.ts'
 
@@ -47,6 +54,8 @@ export const agreesWithTheCore: readonly Case[] = (['operation', 'resource'] as 
 const nodes = ['a', 'b', 'c', 'd', 'e'] as const
 const operations = ['pull', 'update', 'delete', 'lock'] as const
 
+type Holder = Pick<GrantView, 'operation' | 'node' | 'owner' | 'fence'>
+
 class SideBySide {
   readonly #store: Store
   readonly #reference: Store
@@ -79,10 +88,33 @@ class SideBySide {
     const view = await this.#reference.read(address)
     const command = this.#command(address.resource, view?.grants ?? [])
     this.last = JSON.stringify({ ...address, ...command })
-    const expected = await this.#reference.step(address, command)
-    const actual = await this.#store.step(address, this.#translated(address.resource, command))
+    const facts = this.#facts()
+    const expected = await this.#reference.step(address, command, facts)
+    const actual = await this.#store.step(address, this.#translated(address.resource, command), facts)
     this.#same(address.resource, actual, expected)
     this.#same(address.resource, await this.#store.read(address), await this.#reference.read(address))
+    if (this.#random.chance(0.3)) await this.#look(address)
+  }
+
+  /** What can be asked of a store beside the whole view must be the same too. */
+  async #look(address: Address): Promise<void> {
+    const random = this.#random
+    const operation = random.pick(operations)
+    const ask = { ...address, operation, owner: random.pick(nodes), hold: random.pick(['1', '-']) }
+    const named = random.chance(0.5) ? { ...ask, node: random.pick(nodes) } : ask
+    const page = { limit: random.pick([1, 2, 100]), ...(random.chance(0.5) && { after: random.pick([0, 1, 2, 3]) }) }
+    const looks = [this.#store, this.#reference].map(async (store) => {
+      return [await store.standing(named), await store.lateSkip(address, operation), await store.waiters(address, page)]
+    })
+    const [actual, expected] = await Promise.all(looks)
+    this.last += `, then a look at ${JSON.stringify({ named, page })}`
+    this.#same(address.resource, actual, expected)
+  }
+
+  #facts(): Facts | undefined {
+    const random = this.#random
+    if (random.chance(0.7)) return undefined
+    return random.chance(0.3) ? { mayQueue: false } : { actsFor: [random.pick(nodes), random.pick(nodes)] }
   }
 
   async #session(): Promise<void> {
@@ -100,13 +132,17 @@ class SideBySide {
     assert.deepEqual(actual, expected)
   }
 
-  #command(resource: string, grants: readonly { operation: string; owner: string; fence: number }[]): Command {
+  #command(resource: string, grants: readonly Holder[]): Command {
     const random = this.#random
     const node = random.pick(nodes)
+    // Owners are often those of another node: then they are somebody else.
+    const owner = random.chance(0.8) ? node : random.pick(nodes)
     const operation = random.pick(operations)
     const held = grants.length > 0 && random.chance(0.8) ? random.pick(grants) : undefined
-    const holder = held ?? { operation, owner: node, fence: this.#oldFence(resource) }
-    const hold = random.chance(0.8) ? '1' : `h${random.chance(0.5) ? ++this.#holds : this.#holds}`
+    const holder = held ?? { operation, node, owner, fence: this.#oldFence(resource) }
+    const own = random.chance(0.6) ? '1' : '-'
+    const hold = random.chance(0.8) ? own : `h${random.chance(0.5) ? ++this.#holds : this.#holds}`
+    const named = random.chance(0.3) ? { node: holder.node } : {}
     switch (
       random.pick([
         'acquire',
@@ -119,15 +155,17 @@ class SideBySide {
         'renew',
         'cancel',
         'revoke',
+        'progress',
+        'heard',
         'refs',
       ])
     ) {
       case 'acquire':
         return {
           type: 'acquire',
-          operation,
+          operation: random.chance(0.9) ? operation : 'image-layer',
           node,
-          owner: node,
+          owner,
           hold,
           ttlMs: random.pick([1_000, 5_000, 30_000]),
           ...(random.chance(0.3) && { session: `${this.#prefix}-${node}` }),
@@ -137,20 +175,34 @@ class SideBySide {
           ...(random.chance(0.2) && { reference: false }),
           ...(random.chance(0.2) && { dropReference: true }),
           ...(random.chance(0.05) && { verified: true }),
+          ...(random.chance(0.1) && { verifies: true }),
+          ...(random.chance(0.2) && { classic: true }),
         }
       case 'release':
         return {
           type: 'release',
           operation: holder.operation,
+          ...named,
           owner: holder.owner,
           hold,
           fence: holder.fence,
           ...this.#outcome(),
         }
       case 'renew':
-        return { type: 'renew', operation: holder.operation, owner: holder.owner, fence: holder.fence }
+        return { type: 'renew', operation: holder.operation, ...named, owner: holder.owner, fence: holder.fence }
       case 'cancel':
-        return { type: 'cancel', operation, owner: node, hold }
+        return { type: 'cancel', operation, ...(random.chance(0.5) && { node }), owner, hold }
+      case 'progress':
+        return {
+          type: 'progress',
+          operation: holder.operation,
+          ...named,
+          owner: holder.owner,
+          fence: holder.fence,
+          progress: random.pick([1, 2]),
+        }
+      case 'heard':
+        return { type: 'heard', askers: [{ operation, node, owner, fence: random.chance(0.5) ? 0 : holder.fence }] }
       case 'revoke':
         return { type: 'revoke', operation: holder.operation, ...(random.chance(0.5) && { fence: holder.fence }) }
       default:

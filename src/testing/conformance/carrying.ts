@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { StoreEvent } from '../../stores/store.ts'
 import { settled } from '../simulated-clock.ts'
-import { ask, type Case, claim, end, failure, fenceOf, success } from './case.ts'
+import { ask, type Case, claim, end, failure, fenceOf, pass, success } from './case.ts'
 
 /** What happened reaches whoever listens: all of it, once, in order. */
 export const carrying: readonly Case[] = [
@@ -36,6 +36,23 @@ export const carrying: readonly Case[] = [
     await end(store, { node: 'a', fence, ...success })
     await settled()
     assert.deepEqual(told.sort(), [...nodes].sort())
+  }),
+  claim('all who wait are told how far the holder is, once a second at most', async (store, { clock }) => {
+    const told: unknown[] = []
+    store.subscribe((event) => {
+      if (event.type === 'progress-told') told.push([event.progress, event.askers.map(({ owner }) => owner)])
+    })
+    const fence = fenceOf(await ask(store, { node: 'a' }))
+    for (const node of ['b', 'c']) await ask(store, { node })
+    const progress = { type: 'progress', operation: 'pull', owner: 'a', fence } as const
+    for (const percent of [1, 2, 3])
+      await store.step({ namespace: 'default', resource: 'r' }, { ...progress, progress: percent })
+    await pass(store, clock, 1_000)
+    await settled()
+    assert.deepEqual(told, [
+      [1, ['b', 'c']],
+      [3, ['b', 'c']],
+    ])
   }),
   claim('where an ask stands is known at any time', async (store) => {
     const standing = (node: string) =>

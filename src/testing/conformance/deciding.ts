@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { ask, type Case, claim, end, failure, fenceOf, pass, success } from './case.ts'
 
+const at = { namespace: 'default', resource: 'r' }
+
 /** What is decided must be the core's decision, through every path of the store. */
 export const deciding: readonly Case[] = [
   claim('of fifty concurrent asks exactly one is granted, and every other has a place of its own', async (store) => {
@@ -89,6 +91,47 @@ export const deciding: readonly Case[] = [
     },
     { exclusion: 'resource' },
   ),
+  claim('who asks is a node and an owner, in line, in a grant and in what is remembered', async (store) => {
+    const own = { operation: 'update', hold: '-' }
+    const fence = fenceOf(await ask(store, { ...own, node: 'a', owner: 'x' }))
+    assert.equal((await ask(store, { ...own, node: 'b', owner: 'x' })).status, 'queued')
+    assert.equal((await ask(store, { ...own, node: 'c', owner: 'x' })).status, 'queued')
+    const release = { type: 'release', ...own, owner: 'x', fence, outcome: 'success' } as const
+    const refusal = { status: 'refused', code: 'forbidden' }
+    assert.deepEqual(await store.step(at, release, { actsFor: ['z'] }), refusal)
+    assert.deepEqual(await store.step(at, { ...release, node: 'a' }, { actsFor: ['b'] }), refusal)
+    assert.deepEqual(await store.step(at, release, { actsFor: ['b'] }), { status: 'refused', code: 'not-holder' })
+    assert.equal((await store.step(at, release, { actsFor: ['a'] })).status, 'released')
+    // Told apart, though they share all but the node; each is given once.
+    for (const node of ['c', 'b']) assert.equal((await ask(store, { ...own, node, owner: 'x' })).status, 'skip')
+    assert.equal((await ask(store, { ...own, node: 'b', owner: 'x' })).status, 'granted')
+  }),
+  claim(
+    'nobody stands in line where there is no room, and who does not wait is told that it is busy',
+    async (store) => {
+      await ask(store, { node: 'a' })
+      const command = { type: 'acquire', operation: 'pull', node: 'b', owner: 'b', hold: '1', ttlMs: 30_000 } as const
+      const full = await store.step(at, command, { mayQueue: false })
+      assert.deepEqual(full, { status: 'refused', code: 'queue-full' })
+      const busy = await store.step(at, { ...command, queueing: false }, { mayQueue: false })
+      assert.deepEqual(busy, { status: 'refused', code: 'busy' })
+      assert.equal((await store.read(at))?.waiting, 0)
+    },
+  ),
+  claim('all who wait are listed, a page at a time, over all queues', async (store) => {
+    for (const operation of ['lock', 'update']) {
+      for (const node of ['holder', 'a', 'b', 'c']) await ask(store, { node, operation })
+    }
+    const seen: string[] = []
+    let after: number | undefined
+    do {
+      const page = await store.waiters(at, { limit: 4, ...(after !== undefined && { after }) })
+      seen.push(...page.waiters.map(({ operation, node }) => `${operation} ${node}`))
+      after = page.next
+    } while (after !== undefined)
+    assert.deepEqual(seen, ['lock a', 'lock b', 'lock c', 'update a', 'update b', 'update c'])
+    assert.deepEqual(await store.waiters({ ...at, resource: 'idle' }, { limit: 4 }), { waiters: [] })
+  }),
   claim('resources, operations and namespaces never mix, whatever their names', async (store) => {
     const names = [
       ['pull', 'a:b'],
