@@ -94,6 +94,12 @@ const fitting: fc.Arbitrary<Loose> = fc.record({
 
 /** One of the last asks once more: a claim, a duplicate, or an ask that says something else now. */
 type Again = { type: 'again'; back: number; more: object }
+const again: fc.Arbitrary<Again> = fc.record({
+  type: fc.constant('again' as const),
+  back: fc.nat(3),
+  more: fc.constantFrom({}, {}, {}, { verified: true }, { disbelieve: 9 }, { revision: 'v1' }, { session: 's1' }),
+})
+
 /** The one that asked then has heard its answer, the newest or one that was given so many fences ago. */
 type Heard = { type: 'heard-by'; back: number; named: boolean; fencesAgo: number }
 const heard: fc.Arbitrary<Heard> = fc.record({
@@ -101,11 +107,6 @@ const heard: fc.Arbitrary<Heard> = fc.record({
   back: fc.nat(5),
   named: fc.boolean(),
   fencesAgo: fc.constantFrom(0, 0, 0, 1, 2),
-})
-const again: fc.Arbitrary<Again> = fc.record({
-  type: fc.constant('again' as const),
-  back: fc.nat(3),
-  more: fc.constantFrom({}, {}, {}, { verified: true }, { disbelieve: 9 }, { revision: 'v1' }, { session: 's1' }),
 })
 
 const other: fc.Arbitrary<Command> = fc.oneof(
@@ -192,6 +193,7 @@ function fitted(resource: Resource, asked: readonly Acquire[], act: Act): Comman
     return { type: 'heard', askers: askers.slice(0, 2) }
   }
   if (act.type === 'cancel') {
+    // Where several nodes use the owner, it names one: without that, the first in line is meant, whatever its hold is.
     const several = waiters.ofOwner(act.operation, act.owner)
     const waiter = several.at(-1)
     return { ...act, hold: waiter?.hold ?? act.hold, ...(several.length > 1 && { node: waiter!.node }) }
@@ -264,7 +266,7 @@ function isSameState(resource: Resource, model: Model): void {
   )
   assert.deepEqual(
     view.grants.map((each) => each.progress),
-    model.held.map(({ progress }) => progress[0]),
+    model.held.map(({ progress }) => progress),
   )
   assert.deepEqual(
     view.kept.map((each) => [each.operation, each.fence, each.result]).sort(),
@@ -299,6 +301,7 @@ function checkRun(...[[now, later], [first, second], list]: Run): void {
     const act = 'operation' in drawn ? { ...drawn, operation: drawn.operation === 'first' ? first! : second! } : drawn
     const command = fitted(resource, asked, act)
     if (command.type === 'acquire') asked.push(command)
+    // These come from the store itself, which acts for everybody.
     const isOfSession = command.type === 'session-lost' || command.type === 'leave'
     const facts = { nowMs, policy, actsFor: isOfSession ? undefined : actsFor, mayQueue }
     const namesDead = 'session' in command && command.session !== undefined && !sessionAlive

@@ -1,12 +1,13 @@
 /*
  * The rules of arbitration once more, slow, short and obvious: the yardstick that the core is measured by. It shares
  * nothing with the core but the shapes of commands and replies, and it must stay that way: a rule that is misread in one of
- * the two shows as a difference. Read it beside the design, top to bottom: the commands are here, what several of them do is
- * in `naive-rules.ts`.
+ * the two shows as a difference. Read it beside the design: `naive-acquire.ts`, then the other commands here; what several
+ * of them do is in `naive-rules.ts`.
  */
-import type { Acquire, Cancel, Command, HeardAsker, Leave, Release, Renew, Reply, SessionLost } from '../core/index.ts'
-import { clean, isSameActor, NaiveRules, no } from './naive-rules.ts'
-import type { Actor, Ask, Held, Lease, Memory, Model, ModelContext } from './naive-state.ts'
+import type { Cancel, Command, HeardAsker, Leave, Release, Renew, Reply, SessionLost } from '../core/index.ts'
+import { NaiveAcquire } from './naive-acquire.ts'
+import { no } from './naive-rules.ts'
+import type { Actor, Ask, Lease, Model, ModelContext } from './naive-state.ts'
 
 export { type Model, type ModelContext, newModel } from './naive-state.ts'
 
@@ -17,7 +18,7 @@ export function naiveStep(m: Model, command: Command, context: ModelContext): Re
 
 type Name = { owner: string; node?: string }
 
-class NaiveStep extends NaiveRules {
+class NaiveStep extends NaiveAcquire {
   take(command: Command): Reply {
     const { m } = this
     if (command.type === 'recover') this.recover()
@@ -46,11 +47,14 @@ class NaiveStep extends NaiveRules {
         if (!held) return no('unknown-grant')
         if (!this.isNamed(held, command)) return no('not-holder')
         if (held.fence !== command.fence) return no('stale-fence')
-        held.progress = [command.progress]
+        held.progress = command.progress
         return { status: 'noted' } as Reply
       }
       case 'heard':
-        for (const asker of command.askers) m.answers = m.answers.filter((each) => !isHeard(each, asker))
+        for (const asker of command.askers) {
+          const answer = m.answers.find((each) => this.isHeard(each, asker))
+          m.answers = m.answers.filter((each) => each !== answer)
+        }
         return { status: 'done' } as Reply
       case 'leave':
       case 'session-lost':
@@ -128,138 +132,6 @@ class NaiveStep extends NaiveRules {
       if (!this.isHeld(op) && !this.isPaused(op)) this.goOn(op, false, { attempt: 1 })
   }
 
-  leaseOf({ session }: Acquire, ttlMs: number): Lease {
-    return session === undefined
-      ? { untilMs: this.context.nowMs + ttlMs, ttlMs }
-      : { session, untilMs: Infinity, ttlMs: 0 }
-  }
-
-  again(lease: Lease): Lease {
-    return lease.session === undefined ? { ...lease, untilMs: this.context.nowMs + lease.ttlMs } : lease
-  }
-
-  // Acquire.
-
-  acquire(c: Acquire): Reply {
-    const { m } = this
-    if (c.session !== undefined && !this.context.alive(c.session)) return no('session-lost')
-    const ask = this.askOf(c)
-    if (!this.rowOf(ask)) return no('unknown-operation')
-    const ended = c.hold === '-' ? undefined : this.whatHasEnded(ask)
-    if (ended) return ended
-    if (c.dropReference && !this.isUnderWay(ask)) this.dropReference(c.node)
-
-    const inTheWay = m.held.find((each) => each.op === ask.op) ?? (this.oneHolder ? m.held[0] : undefined)
-    if (inTheWay && isSameActor(inTheWay, ask)) {
-      if (inTheWay.op === ask.op) return this.holdOnceMore(inTheWay, c)
-      if (!ask.classic) {
-        const place = this.placeOf(ask)
-        if (place?.hold === ask.hold) this.leave(place)
-        return no('held-by-you')
-      }
-    }
-    const answer = this.keptAnswer(ask)
-    if (answer) return answer
-    if (c.verified && !this.isContradicted(ask.op)) {
-      if (this.skipReferences(ask)) this.addReference(c.node)
-      return this.skipped(ask, { status: 'skip', fence: 0 } as Reply)
-    }
-    if (inTheWay || this.isPaused(ask.op)) return this.standInLine(ask, c, inTheWay)
-    const verdict = this.arbitrate(ask)
-    if (verdict) return this.skipped(ask, verdict)
-    const held = this.grant(ask, 1)
-    held.holds.push({ id: c.hold, lease: this.leaseOf(c, c.ttlMs) })
-    return granted(held)
-  }
-
-  askOf(c: Acquire): Ask {
-    const ask: Ask = {
-      op: c.operation,
-      owner: c.owner,
-      node: c.node,
-      hold: c.hold,
-      rev: c.revision,
-      said: c.disbelieve,
-      ref: c.reference ?? true,
-      verifies: c.verifies ?? false,
-      classic: c.classic ?? false,
-      lease: this.leaseOf(c, c.placeTtlMs ?? c.ttlMs),
-      waitUntilMs: c.waitMs === undefined ? Infinity : this.context.nowMs + c.waitMs,
-    }
-    if (c.disbelieve !== undefined) {
-      ask.disbelieved = Math.min(c.disbelieve, this.m.kept.find((each) => each.op === c.operation)?.fence ?? 0)
-    }
-    return ask
-  }
-
-  placeOf(ask: Ask): Ask | undefined {
-    return this.m.line.find((each) => each.op === ask.op && isSameActor(each, ask))
-  }
-
-  /** A duplicate of what has ended changes nothing; one that says something else is another ask. */
-  whatHasEnded(ask: Ask): Reply | undefined {
-    const { m } = this
-    for (const memory of m.released.filter((each) => isAbout(each, ask))) {
-      if (!memory.told) return no('hold-ended')
-      const { rev, said, answer, untilMs } = memory.told
-      if (rev === ask.rev && said === ask.said) return untilMs > this.context.nowMs ? answer : no('hold-ended')
-      m.released = m.released.filter((each) => each !== memory)
-    }
-    return undefined
-  }
-
-  /** Whether this very ask stands in line or has been granted: it drops its node's reference once. */
-  isUnderWay(ask: Ask): boolean {
-    const { op, hold } = ask
-    const held = this.m.held.find((each) => each.op === op && isSameActor(each, ask))
-    const isGranted = held?.hold === hold || held?.holds.some(({ id }) => id === hold)
-    return hold !== '-' && (isGranted || this.placeOf(ask)?.hold === hold)
-  }
-
-  holdOnceMore(held: Held, c: Acquire): Reply {
-    for (const hold of held.holds) hold.lease = this.again(hold.lease)
-    held.holds = held.holds.filter(({ id }) => id !== c.hold)
-    held.holds.push({ id: c.hold, lease: this.leaseOf(c, c.ttlMs) })
-    held.claimByMs = undefined
-    return granted(held)
-  }
-
-  keptAnswer(ask: Ask): Reply | undefined {
-    const { m } = this
-    for (const kept of m.answers.filter((each) => isAbout(each, ask))) {
-      const takenBack = kept.answer.status === 'refused' && kept.answer.code === 'cancelled'
-      const given = takenBack || (kept.rev === ask.rev && kept.said === ask.said)
-      if (!given || ask.hold === '-') m.answers = m.answers.filter((each) => each !== kept)
-      if (given) return kept.answer
-      m.answers = m.answers.filter((each) => !isAbout(each, ask))
-      break
-    }
-    return undefined
-  }
-
-  /** An ask that ends at once is remembered where it has changed something. */
-  skipped(ask: Ask, answer: Reply): Reply {
-    if (ask.hold !== '-' && answer.status === 'skip' && this.skipReferences(ask)) this.rememberTold(ask, answer)
-    return answer
-  }
-
-  standInLine(ask: Ask, c: Acquire, inTheWay: Held | undefined): Reply {
-    const { m } = this
-    const { policy, mayQueue = true } = this.context
-    const queue = () => m.line.filter((each) => each.op === ask.op)
-    const present = this.placeOf(ask)
-    if (present) present.lease = ask.lease
-    else {
-      const queueing = c.queueing ?? this.rowOf(ask)?.queueing ?? policy.queueing
-      if (!queueing || c.waitMs === 0) return no('busy')
-      if (!mayQueue || queue().length >= policy.queueLimit) return no('queue-full')
-      m.line.push(ask)
-    }
-    const position = queue().findIndex((each) => isSameActor(each, ask)) + 1
-    const [progress] = inTheWay?.progress ?? []
-    return { status: 'queued', position, ...(progress !== undefined && { progress }) } as Reply
-  }
-
   // What holders and waiters say.
 
   release(c: Release): Reply {
@@ -319,6 +191,11 @@ class NaiveStep extends NaiveRules {
     return { status: 'cancelled', was: 'granted' } as Reply
   }
 
+  isHeard({ op, owner, node, hold, answer }: Model['answers'][number], asker: HeardAsker): boolean {
+    const isSame = 'fence' in answer && answer.fence === asker.fence
+    return op === asker.operation && hold === '-' && this.isNamed({ owner, node: node! }, asker) && isSame
+  }
+
   loseSession(c: SessionLost | Leave): Reply {
     const { m } = this
     const isMeant = (each: Ask) =>
@@ -334,21 +211,4 @@ class NaiveStep extends NaiveRules {
     }
     return { status: 'done' } as Reply
   }
-}
-
-function granted({ fence, attempt, previous, holds }: Held): Reply {
-  return clean({ status: 'granted', fence, attempt, previous, holds: holds.length }) as Reply
-}
-
-function isAbout(memory: Memory, { op, owner, hold, node }: Ask): boolean {
-  return memory.op === op && memory.owner === owner && memory.hold === hold && (memory.node ?? node) === node
-}
-
-function isHeard(
-  memory: Model['answers'][number],
-  { operation, owner, node = memory.node, fence }: HeardAsker,
-): boolean {
-  const { answer } = memory
-  const isSame = 'fence' in answer && answer.fence === fence
-  return memory.op === operation && memory.owner === owner && memory.hold === '-' && memory.node === node && isSame
 }

@@ -61,19 +61,18 @@ export class NaiveRules {
 
   // What is remembered: one for each operation, owner, hold and node.
 
-  static isOf(memory: Memory, { op, owner, hold, node }: AskName): boolean {
-    return memory.op === op && memory.owner === owner && memory.hold === hold && memory.node === node
-  }
-
-  /** A skip or a failure under a hold id of its own ends the ask; otherwise the answer waits for it a short while. */
+  /**
+   * A skip or a failure under a hold id of its own ends the ask; otherwise the answer waits for it a short while. Under the
+   * shared hold id a refusal does not: who asks again is meant to ask anew.
+   */
   keepAnswer(ask: AskName & { rev?: string; said?: number }, answer: Reply): void {
     const { op, owner, hold, node, rev, said } = ask
     const isRefusal = answer.status === 'refused'
     if (hold !== '-' && !isRefusal) this.rememberTold(ask, answer)
-    if (isRefusal === (hold === '-')) return
-    const untilMs = this.context.nowMs + 10_000
-    this.m.answers = this.m.answers.filter((each) => !NaiveRules.isOf(each, ask))
-    this.m.answers.push({ op, owner, hold, node, rev, said, answer, untilMs })
+    else if (hold !== '-' || !isRefusal) {
+      this.m.answers = this.m.answers.filter((each) => !isOf(each, ask))
+      this.m.answers.push({ op, owner, hold, node, rev, said, answer, untilMs: this.context.nowMs + 10_000 })
+    }
   }
 
   rememberTold(ask: AskName & { rev?: string; said?: number }, answer: Reply): void {
@@ -84,13 +83,12 @@ export class NaiveRules {
 
   /** An ended hold is remembered however it ended, so that nothing of it can come back. */
   rememberEnd(held: Held, hold: string, reply: Reply): void {
-    const ask = { ...held, hold }
-    this.remember(ask, { fence: held.fence, reply })
+    this.remember({ ...held, hold }, { fence: held.fence, reply })
   }
 
   remember({ op, owner, hold, node }: AskName, what: Omit<Model['released'][number], keyof Memory>): void {
     const name = { op, owner, hold, node }
-    this.m.released = this.m.released.filter((each) => !NaiveRules.isOf(each, name))
+    this.m.released = this.m.released.filter((each) => !isOf(each, name))
     this.m.released.push({ ...name, ...what, untilMs: this.context.nowMs + 60_000 })
   }
 
@@ -118,13 +116,13 @@ export class NaiveRules {
       if (this.skipReferences(ask)) this.addReference(ask.node)
       return clean(answer) as Reply
     }
-    const mayskip = !this.isContradicted(ask.op)
+    const maySkip = !this.isContradicted(ask.op)
     const mine = m.kept.find((each) => each.op === ask.op && each.rev === ask.rev)
     const believed = mine && (ask.disbelieved === undefined || mine.fence > ask.disbelieved)
-    if (believed && mayskip)
+    if (believed && maySkip)
       return skip({ status: 'skip', fence: mine.fence, by: mine.node, atMs: mine.atMs, result: mine.result })
     if (m.references.length > 0 && row.whenReferenced === 'refuse') return no('in-use')
-    if (m.references.length > 0 && row.whenReferenced === 'skip' && mayskip) {
+    if (m.references.length > 0 && row.whenReferenced === 'skip' && maySkip) {
       if (ask.disbelieved === undefined && ask.rev === undefined) return skip({ status: 'skip', fence: 0 })
     }
     if (mine && !believed) m.kept = m.kept.filter((each) => each !== mine)
@@ -135,7 +133,7 @@ export class NaiveRules {
   grant(ask: Ask, attempt: number, previous?: Held['previous']): Held {
     const { m, context } = this
     m.fence = Math.max(m.fence, context.fenceFloor ?? 0) + 1
-    const held: Held = { ...ask, fence: m.fence, attempt, previous, holds: [], progress: [] }
+    const held: Held = { ...ask, fence: m.fence, attempt, previous, holds: [] }
     m.held.push(held)
     return held
   }
@@ -213,6 +211,7 @@ export class NaiveRules {
       this.tell(this.sameWork(held), answer)
       this.goOn(op, true, { attempt: 1 })
     } else if (ended.outcome === 'failure' && row.retryDelayMs > 0 && m.line.some((each) => each.op === op)) {
+      m.pauses = m.pauses.filter((each) => each.op !== op)
       m.pauses.push({ op, rev, attempt, previous, untilMs: this.context.nowMs + row.retryDelayMs })
     } else this.goOn(op, true, { rev, attempt, previous })
   }
@@ -223,7 +222,6 @@ export class NaiveRules {
 
   releaseHold(held: Held, hold: string, ended: Ended): Reply {
     const reply = { status: 'released', outcome: ended.outcome, holdsLeft: held.holds.length - 1 } as Reply
-    // The shared hold id may have been released from this very grant before: the last time counts.
     this.remember({ ...held, hold }, { fence: held.fence, reply })
     held.holds = held.holds.filter(({ id }) => id !== hold)
     if (held.holds.length === 0) this.endGrant(held, ended)
@@ -256,4 +254,8 @@ export class NaiveRules {
     m.pauses = m.pauses.filter((each) => each.op !== op)
     this.goOn(op, true, { attempt: 1 })
   }
+}
+
+function isOf(memory: Memory, { op, owner, hold, node }: AskName): boolean {
+  return memory.op === op && memory.owner === owner && memory.hold === hold && memory.node === node
 }

@@ -30,8 +30,7 @@ export interface Held extends Ask {
   previous?: { node: string; outcome: string; error?: string }
   claimByMs?: number
   holds: { id: string; lease: Lease }[]
-  /** An array of one, so that null is a report too. */
-  progress: unknown[]
+  progress?: unknown
 }
 
 export type Ended = { outcome: string; error?: string; permanent?: boolean; result?: unknown; effect?: string }

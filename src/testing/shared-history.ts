@@ -79,11 +79,6 @@ export function checkKept(steps: readonly KeptStep[], answers: readonly AnswerRe
   return violations
 }
 
-/** Whether the core took it: one whose session was lost never came there. */
-export function isTaken({ reply }: KeptStep): boolean {
-  return !(reply.status === 'refused' && reply.code === 'session-lost')
-}
-
 function at({ nowMs }: KeptStep | AnswerRecord): string {
   return `at ${(nowMs / 1_000).toFixed(3)}s`
 }

@@ -180,19 +180,20 @@ function take(address: Address, locked: Locked, takings: readonly Taking[]): Tak
   return { resource, places: changedPlaces(steps), waitersBefore, steps, nextActMs: steps.at(-1)!.nextActMs }
 }
 
-/** What all steps together have changed of what hangs off sessions. */
+/** What all steps together have changed of what hangs off sessions: the last of them counts. */
 function changedPlaces(steps: readonly (Taking & Pick<Step, 'places'>)[]): PlaceChanges {
-  const gained = new Map<string, SessionPlace>()
-  const lost = new Map<string, SessionPlace>()
+  const last = new Map<string, { readonly place: SessionPlace; readonly isGained: boolean }>()
+  const set = (place: SessionPlace, isGained: boolean) => last.set(nameOf(place), { place, isGained })
   for (const { command, places } of steps) {
-    for (const place of places.lost) if (!gained.delete(nameOf(place))) lost.set(nameOf(place), place)
-    for (const place of places.gained) if (!lost.delete(nameOf(place))) gained.set(nameOf(place), place)
-    // What a lost session has is gone for good, whatever its row said.
-    if (command.type !== 'session-lost' && command.type !== 'leave') continue
-    const { session, operation, node = '', owner } = command
-    lost.set(nameOf({ session, operation, node, owner }), { session, operation, node, owner })
+    for (const place of places.lost) set(place, false)
+    for (const place of places.gained) set(place, true)
+    // What a session has given up is gone for good, whatever its row said.
+    if (command.type === 'session-lost' || command.type === 'leave')
+      set({ ...command, node: command.node ?? '' }, false)
   }
-  return { gained: [...gained.values()], lost: [...lost.values()] }
+  const all = [...last.values()]
+  const placesOf = (isGained: boolean) => all.filter((each) => each.isGained === isGained).map(({ place }) => place)
+  return { gained: placesOf(true), lost: placesOf(false) }
 }
 
 function nameOf({ session, operation, node, owner }: SessionPlace): string {

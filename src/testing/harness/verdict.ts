@@ -4,7 +4,7 @@ import type { Policy } from '../../core/index.ts'
 import { checkHistory, type Violation } from '../check-history.ts'
 import type { History, HistoryRecord } from '../history.ts'
 import { Journal, mergeJournals, readJournal, type TimedRecord } from '../journal.ts'
-import { besideSteps, checkKept, isTaken, type KeptStep, timedSteps } from '../shared-history.ts'
+import { besideSteps, checkKept, type KeptStep, timedSteps } from '../shared-history.ts'
 import { withoutLostTails } from './lost-tails.ts'
 
 export interface Evidence {
@@ -73,7 +73,7 @@ function ofShared({ steps, aheadMs }: SharedSteps, journals: Journals, policy: P
   const answers = told
     .filter((record) => record.kind === 'answer')
     .map((record) => ({ ...record, nowMs: record.monoMs + aheadMs }))
-  const taken = timedSteps(steps.filter(isTaken), aheadMs)
+  const taken = timedSteps(steps, aheadMs)
   const history = mergeJournals([taken, ...journals.map((each) => besideSteps(each, aheadMs))])
   const deadlocks = told.flatMap((record) =>
     record.kind === 'server' && record.what === 'deadlock'
