@@ -188,7 +188,10 @@ function fitted(resource: Resource, asked: readonly Acquire[], act: Act): Comman
   }
   if (act.type === 'heard-by') {
     const askers = asked.slice(-1 - act.back).map(({ operation, node, owner }) => {
-      return { operation, ...(act.named && { node }), owner, fence: Math.max(0, lastFence - act.fencesAgo) }
+      // Where several nodes use the owner, it names one.
+      const isShared = asked.some((each) => each.operation === operation && each.owner === owner && each.node !== node)
+      const named = act.named || isShared ? { node } : {}
+      return { operation, ...named, owner, fence: Math.max(0, lastFence - act.fencesAgo) }
     })
     return { type: 'heard', askers: askers.slice(0, 2) }
   }

@@ -41,6 +41,9 @@ export interface ServiceOptions {
   readonly notice?: Notice
 }
 
+const REFERENCES_BUSY =
+  'A delete, or another operation that drops all references, is running; add it again when that has ended.'
+
 /** How long a place in line of a request without a session lives after its last sign of life. */
 const PLACE_TTL_MS = 60_000
 /** So many are named in one step. */
@@ -196,9 +199,13 @@ export class Service {
       case 'cancel':
       case 'revoke':
       case 'progress':
-      case 'add-reference':
       case 'release-reference':
         return this.#step(request, facts)
+      case 'add-reference': {
+        const reply = await this.#step(request, facts)
+        const isBusy = reply.status === 'refused' && reply.code === 'busy'
+        return isBusy ? errorBody('busy', REFERENCES_BUSY) : reply
+      }
       case 'drop-node':
         return mayActFor(facts, request.node) ? this.#dropNode(request) : errorBody('forbidden')
       case 'open-session':

@@ -51,10 +51,7 @@ class NaiveStep extends NaiveAcquire {
         return { status: 'noted' } as Reply
       }
       case 'heard':
-        for (const asker of command.askers) {
-          const answer = m.answers.find((each) => this.isHeard(each, asker))
-          m.answers = m.answers.filter((each) => each !== answer)
-        }
+        for (const asker of command.askers) m.answers = m.answers.filter((each) => !this.isHeard(each, asker))
         return { status: 'done' } as Reply
       case 'leave':
       case 'session-lost':
