@@ -29,8 +29,14 @@ export function grantOf(turn: Turn, operation: string, name: ActorName): Grant |
   return grant && isNamed(turn, grant, name) ? grant : undefined
 }
 
-export function waiterOf(turn: Turn, operation: string, name: ActorName): Waiter | undefined {
-  return turn.resource.waiters.ofOwner(operation, name.owner).find((waiter) => isNamed(turn, waiter, name))
+export function waiterOf(
+  turn: Turn,
+  operation: string,
+  name: ActorName,
+  isWanted: (waiter: Waiter) => boolean = () => true,
+): Waiter | undefined {
+  const waiters = turn.resource.waiters.ofOwner(operation, name.owner)
+  return waiters.find((waiter) => isNamed(turn, waiter, name) && isWanted(waiter))
 }
 
 /** There is somebody of this name, but only of nodes that the asker may not act for. */

@@ -11,7 +11,7 @@ export function cancel(turn: Turn, command: Cancel): CancelReply {
   const { operation, hold } = command
   if (isOnlyOthers(turn, operation, command)) return refused('forbidden')
   const grant = grantOf(turn, operation, command)
-  const waiter = waiterOf(turn, operation, command)
+  const waiter = waiterOf(turn, operation, command, (each) => each.hold === hold)
   // The ask itself may still be on its way: when it arrives, it finds that it was taken back.
   const nodes = command.node === undefined ? (turn.actsFor ?? [undefined]) : [command.node]
   for (const node of nodes) keepAnswer(turn, { ...command, node }, refused('cancelled'))
@@ -24,7 +24,7 @@ export function cancel(turn: Turn, command: Cancel): CancelReply {
     endGrant(turn, grant, { outcome: 'cancelled' })
     return { status: 'cancelled', was: 'granted' }
   }
-  if (waiter?.hold === hold) {
+  if (waiter) {
     leave(turn, waiter)
     return { status: 'cancelled', was: 'queued' }
   }

@@ -188,18 +188,14 @@ function fitted(resource: Resource, asked: readonly Acquire[], act: Act): Comman
   }
   if (act.type === 'heard-by') {
     const askers = asked.slice(-1 - act.back).map(({ operation, node, owner }) => {
-      // Where several nodes use the owner, it names one.
-      const isShared = asked.some((each) => each.operation === operation && each.owner === owner && each.node !== node)
-      const named = act.named || isShared ? { node } : {}
+      const named = act.named ? { node } : {}
       return { operation, ...named, owner, fence: Math.max(0, lastFence - act.fencesAgo) }
     })
     return { type: 'heard', askers: askers.slice(0, 2) }
   }
   if (act.type === 'cancel') {
-    // Where several nodes use the owner, it names one: without that, the first in line is meant, whatever its hold is.
-    const several = waiters.ofOwner(act.operation, act.owner)
-    const waiter = several.at(-1)
-    return { ...act, hold: waiter?.hold ?? act.hold, ...(several.length > 1 && { node: waiter!.node }) }
+    const waiter = waiters.ofOwner(act.operation, act.owner).at(-1)
+    return { ...act, hold: waiter?.hold ?? act.hold }
   }
   if (act.type !== 'fitting') return act
   return fittedToGrant(resource, asked, act)
@@ -281,6 +277,8 @@ const nameOfPlace = ({ session, operation, node, owner }: SessionPlace) => [sess
 
 /** What a step says of places is all that is needed to know them. */
 function changePlaces(places: Set<string>, { gained, lost }: PlaceChanges): void {
+  const both = gained.map(nameOfPlace).filter((place) => lost.map(nameOfPlace).includes(place))
+  assert.deepEqual(both, [], 'gained and lost at once')
   for (const place of lost.map(nameOfPlace)) assert.ok(places.delete(place), `lost without having it: ${place}`)
   for (const place of gained.map(nameOfPlace)) {
     assert.ok(!places.has(place), `gained twice: ${place}`)

@@ -1,5 +1,5 @@
 import { type ActorName, isNamed } from './actor.ts'
-import { isContradicted } from './contradiction.ts'
+import { isContradicted, isInDoubt } from './contradiction.ts'
 import { type Answer, refused } from './reply.ts'
 import { askName, type KeptAnswer, type Remembered, SHARED_HOLD } from './state.ts'
 import { ANSWER_MS, RELEASED_MS, type Turn } from './turn.ts'
@@ -24,11 +24,6 @@ export function recall<Value extends Memory>(
   isWanted: (memory: Value) => boolean = () => true,
 ): Value | undefined {
   return memories.of(askName(ask)).find((memory) => isOf(turn, memory, ask) && isWanted(memory))
-}
-
-function forget<Value extends Memory>(turn: Turn, memories: Remembered<Value>, ask: AskKey): void {
-  const name = askName(ask)
-  for (const memory of memories.of(name)) if (isOf(turn, memory, ask)) memories.delete(name, memory)
 }
 
 interface Memory {
@@ -68,46 +63,63 @@ export function keepAnswer(turn: Turn, ask: AskKey & Said, answer: Answer): void
 
 /** What this ask was told, where it is to be told so again. With the shared hold id that is once. */
 export function keptAnswer(turn: Turn, ask: AskKey & Said): Answer | undefined {
-  const kept = recall(turn, turn.resource.answers, ask)
-  if (!kept) return undefined
-  const isGiven = isRepeated(kept, ask) && !isVoid(turn, ask.operation, kept)
-  if (!isGiven || (ask.hold === SHARED_HOLD && turn.edition >= 2)) forget(turn, turn.resource.answers, ask)
-  return isGiven ? kept.answer : undefined
+  const { answers } = turn.resource
+  for (const kept of answers.of(askName(ask))) {
+    if (!isOf(turn, kept, ask)) continue
+    const isGiven = isGivenAgain(turn, kept, ask)
+    if (!isGiven || (ask.hold === SHARED_HOLD && turn.edition >= 2)) answers.delete(askName(ask), kept)
+    if (isGiven) return kept.answer
+  }
+  return undefined
 }
 
 /** The answer with this fence has been heard: it is not given again. */
 export function forgetAnswer(turn: Turn, ask: AskKey, fence: number): void {
-  const kept = recall(turn, turn.resource.answers, ask)
-  if (kept && 'fence' in kept.answer && kept.answer.fence === fence) forget(turn, turn.resource.answers, ask)
+  const { answers } = turn.resource
+  for (const kept of answers.of(askName(ask))) {
+    const isHeard = 'fence' in kept.answer && kept.answer.fence === fence
+    if (isHeard && isOf(turn, kept, ask)) answers.delete(askName(ask), kept)
+  }
 }
 
 /** How an ask with a hold id of its own has ended: the answer that it gets, or nothing where it has not. */
 export function endedAnswer(turn: Turn, ask: AskKey & Said): Answer | undefined {
   if (ask.hold === SHARED_HOLD) return undefined
-  const ended = recall(turn, turn.resource.released, ask)
-  if (!ended) return undefined
+  const { released } = turn.resource
+  const ended = recall(turn, released, ask)
+  if (!ended?.kept) return ended && refused('hold-ended')
   const { kept } = ended
-  if (!kept) return refused('hold-ended')
-  if (!isRepeated(kept, ask) || isVoid(turn, ask.operation, kept)) {
-    forget(turn, turn.resource.released, ask)
-    return undefined
-  }
-  return kept.untilMs > turn.nowMs ? kept.answer : refused('hold-ended')
+  if (kept.untilMs <= turn.nowMs && isRepeated(turn, kept, ask)) return refused('hold-ended')
+  if (isGivenAgain(turn, kept, ask)) return kept.answer
+  released.delete(askName(ask), ended)
+  return undefined
 }
 
 /** The answer that is kept for an ask, for a look at it. */
 export function lookAtAnswer(turn: Turn, ask: AskKey): Answer | undefined {
   const { answers, released } = turn.resource
   const kept = recall(turn, answers, ask) ?? recall(turn, released, ask)?.kept
-  return kept && kept.untilMs > turn.nowMs && !isVoid(turn, ask.operation, kept) ? kept.answer : undefined
+  if (!kept || kept.untilMs <= turn.nowMs) return undefined
+  return isUntrue(turn, ask.operation, kept) || isUnsure(turn, ask.operation, kept) ? undefined : kept.answer
 }
 
-/** Nobody is told any more that the work is there where a success has come since that contradicts it. */
-function isVoid(turn: Turn, operation: string, kept: KeptAnswer): boolean {
+function isGivenAgain(turn: Turn, kept: KeptAnswer, ask: AskKey & Said): boolean {
+  return isRepeated(turn, kept, ask) && !isUnsure(turn, ask.operation, kept)
+}
+
+/** It says what it said when it was told, and nothing has come since that makes its answer untrue. */
+function isRepeated(turn: Turn, kept: KeptAnswer, ask: AskKey & Said): boolean {
+  const { answer, revision, disbelieve } = kept
+  if (answer.status === 'refused' && answer.code === 'cancelled') return true
+  return revision === ask.revision && disbelieve === ask.disbelieve && !isUntrue(turn, ask.operation, kept)
+}
+
+/** A success has come since that contradicts it. */
+function isUntrue(turn: Turn, operation: string, kept: KeptAnswer): boolean {
   return turn.edition >= 2 && kept.answer.status === 'skip' && isContradicted(turn, operation, kept)
 }
 
-function isRepeated({ answer, revision, disbelieve }: KeptAnswer, ask: Said): boolean {
-  if (answer.status === 'refused' && answer.code === 'cancelled') return true
-  return revision === ask.revision && disbelieve === ask.disbelieve
+/** One may come: nobody is told meanwhile that the work is there. */
+function isUnsure(turn: Turn, operation: string, { answer }: KeptAnswer): boolean {
+  return answer.status === 'skip' && isInDoubt(turn, operation)
 }

@@ -20,7 +20,15 @@ import {
   type RequestType,
   type WireEvent,
 } from '../protocol/index.ts'
-import type { Address, AskAt, Counts, SessionReply, Store, StoreEvent } from '../stores/store.ts'
+import {
+  type Address,
+  type AskAt,
+  type Counts,
+  SESSION_LOST,
+  type SessionReply,
+  type Store,
+  type StoreEvent,
+} from '../stores/store.ts'
 import { FanOut, hasHeard, type Listener, type Scope, type Sink } from './fan-out.ts'
 import { History } from './history.ts'
 import { PlaceKeeper } from './place-keeper.ts'
@@ -217,7 +225,7 @@ export class Service {
         return { status: 'closed' }
       case 'list-places': {
         const places = await store.places(request.session)
-        return places ? { status: 'places', places } : errorBody('session-lost')
+        return places ? { status: 'places', places } : explained(SESSION_LOST)
       }
       case 'leave-place': {
         // Knowing a session is being it: no more is asked.

@@ -66,7 +66,9 @@ export class NaiveAcquire extends NaiveRules {
     for (const memory of m.released.filter((each) => isAbout(each, ask))) {
       if (!memory.told) return no('hold-ended')
       const { rev, said, answer, untilMs } = memory.told
-      if (rev === ask.rev && said === ask.said) return untilMs > this.context.nowMs ? answer : no('hold-ended')
+      const same = rev === ask.rev && said === ask.said
+      if (same && untilMs <= this.context.nowMs) return no('hold-ended')
+      if (same && !(answer.status === 'skip' && this.isContradicted(ask.op))) return answer
       m.released = m.released.filter((each) => each !== memory)
     }
     return undefined
@@ -91,13 +93,14 @@ export class NaiveAcquire extends NaiveRules {
   /** Of several the oldest counts. One that says something else is another ask, and nothing is kept for it. */
   keptAnswer(ask: Ask): Reply | undefined {
     const { m } = this
-    const all = m.answers.filter((each) => isAbout(each, ask))
-    const [kept] = all
-    if (!kept) return undefined
-    const takenBack = kept.answer.status === 'refused' && kept.answer.code === 'cancelled'
-    const given = takenBack || (kept.rev === ask.rev && kept.said === ask.said)
-    if (!given || ask.hold === '-') m.answers = m.answers.filter((each) => !all.includes(each))
-    return given ? kept.answer : undefined
+    for (const kept of m.answers.filter((each) => isAbout(each, ask))) {
+      const takenBack = kept.answer.status === 'refused' && kept.answer.code === 'cancelled'
+      const inDoubt = kept.answer.status === 'skip' && this.isContradicted(ask.op)
+      const given = takenBack || (kept.rev === ask.rev && kept.said === ask.said && !inDoubt)
+      if (!given || ask.hold === '-') m.answers = m.answers.filter((each) => each !== kept)
+      if (given) return kept.answer
+    }
+    return undefined
   }
 
   /** An ask that ends at once is remembered where it has changed something. */

@@ -110,6 +110,8 @@ class NaiveStep extends NaiveAcquire {
     m.released = m.released.filter(({ untilMs }) => untilMs > nowMs)
     const over = (ask: Ask) => Math.min(ask.lease.untilMs, ask.waitUntilMs)
     for (const ask of m.line.filter((each) => over(each) <= nowMs).sort((a, b) => over(a) - over(b))) {
+      // When the last of a paused queue leaves, another queue may go on, and with it one that is due itself.
+      if (!m.line.includes(ask)) continue
       if (ask.lease.untilMs <= nowMs) this.leave(ask)
       else {
         this.tell([ask], no('wait-over'))

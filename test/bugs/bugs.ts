@@ -327,4 +327,10 @@ export const bugs: readonly Bug[] = [
     find: "const unlistedOperation = { ...plainOperation, waitersOnSuccess: 'skip' };",
     replace: 'const unlistedOperation = plainOperation;',
   },
+  {
+    name: 'a kept answer is given while a delete runs',
+    file: 'core/memory.js',
+    find: "return answer.status === 'skip' && isInDoubt(turn, operation);",
+    replace: 'return false;',
+  },
 ]
