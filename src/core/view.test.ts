@@ -102,3 +102,25 @@ test('who comes late is told of the last success, until somebody does the work a
   expect(late(10_009, 'delete')).toBeUndefined()
   expect(late(10_009, 'lock')).toBeUndefined()
 })
+
+test('what an ask was told shows for ten seconds, and not past a contradiction', () => {
+  const { resource, at, ask, end } = newWorld()
+  const standing = (nowMs: number) =>
+    standingOf(
+      resource,
+      { nowMs, policy: defaultNamespacePolicy, fenceFloor: 0 },
+      { operation: 'pull', owner: 'b', hold: '1' },
+    )
+  at(0, ask('a', { operation: 'pull', reference: false }))
+  at(0, ask('b', { operation: 'pull', reference: false }))
+  at(0, { ...end('a', { outcome: 'success' }), operation: 'pull' } as Command)
+  expect(standing(9_999)).toMatchObject({ status: 'skip', fence: 1 })
+  expect(standing(10_000)).toEqual({ status: 'nothing' })
+  at(0, ask('c', { operation: 'delete' }))
+  expect(standing(1)).toEqual({ status: 'nothing' })
+  at(0, { ...end('c', { outcome: 'failure', error: 'x' }), operation: 'delete' } as Command)
+  expect(standing(1)).toMatchObject({ status: 'skip', fence: 1 })
+  at(0, ask('d', { operation: 'delete' }))
+  at(0, { ...end('d', { outcome: 'success' }), operation: 'delete' } as Command)
+  expect(standing(1)).toEqual({ status: 'nothing' })
+})
