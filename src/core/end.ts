@@ -5,7 +5,7 @@ import { type Attempt, firstAttempt } from './grant.ts'
 import { type OperationPolicy, plainOperation, rowOf } from './policy.ts'
 import { dropAllReferences, reference } from './references.ts'
 import { type Failed, type Outcome, type ReleaseReply, refused, type Skip, type SuccessOutcome } from './reply.ts'
-import { askName, type Grant, revisionOf } from './state.ts'
+import { type Grant, revisionOf } from './state.ts'
 import { ANSWER_MS, RELEASED_MS, type Turn } from './turn.ts'
 
 type Unsuccessful = Exclude<Outcome, SuccessOutcome>
@@ -42,7 +42,7 @@ export function rememberEnd(
   reply: ReleaseReply = refused('unknown-grant'),
 ): void {
   const { node, fence } = grant
-  resource.released.set(askName({ ...grant, hold }), { node, fence, reply, untilMs: nowMs + RELEASED_MS })
+  resource.released.set({ ...grant, hold }, { node, fence, reply, untilMs: nowMs + RELEASED_MS })
 }
 
 /** One hold of several goes, and has been remembered; the grant lives. */

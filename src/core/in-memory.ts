@@ -1,5 +1,5 @@
 import { WaitersInMemory } from './queue.ts'
-import { newResource, type Remembered, type Resource } from './state.ts'
+import { type AskName, askName, newResource, type Remembered, type Resource } from './state.ts'
 
 /** A resource that is kept in memory with all that belongs to it. */
 export function resourceInMemory(namespace: string, id: string): Resource {
@@ -22,24 +22,18 @@ export class RememberedInMemory<Value extends { readonly node?: string | undefin
     return this.#byAge.size
   }
 
-  of(name: string): readonly Value[] {
+  of(ask: AskName): readonly Value[] {
     const values: Value[] = []
-    for (let entry = this.#byName.get(name); entry; entry = entry.next) values.push(entry.value)
+    for (let entry = this.#byName.get(askName(ask)); entry; entry = entry.next) values.push(entry.value)
     return values
   }
 
-  set(name: string, value: Value): void {
-    this.#remove(name, value.node)
-    const entry: Entry<Value> = { name, value, next: undefined }
-    let last = this.#byName.get(name)
-    while (last?.next) last = last.next
-    if (last) last.next = entry
-    else this.#byName.set(name, entry)
-    this.#byAge.add(entry)
+  set(ask: AskName, value: Value): void {
+    this.#set(askName(ask), value)
   }
 
-  delete(name: string, { node }: Value): void {
-    this.#remove(name, node)
+  delete(ask: AskName, { node }: Value): void {
+    this.#remove(askName(ask), node)
   }
 
   /** The first that is not due ends the search. */
@@ -54,9 +48,24 @@ export class RememberedInMemory<Value extends { readonly node?: string | undefin
     return this.#byAge.values().next().value?.value.untilMs
   }
 
-  /** Oldest first. */
+  /** All of it under the names of the asks as text, oldest first. */
   entries(): readonly [string, Value][] {
     return Array.from(this.#byAge, ({ name, value }) => [name, value])
+  }
+
+  /** Takes in what `entries` gave. */
+  fill(entries: readonly (readonly [string, Value])[]): void {
+    for (const [name, value] of entries) this.#set(name, value)
+  }
+
+  #set(name: string, value: Value): void {
+    this.#remove(name, value.node)
+    const entry: Entry<Value> = { name, value, next: undefined }
+    let last = this.#byName.get(name)
+    while (last?.next) last = last.next
+    if (last) last.next = entry
+    else this.#byName.set(name, entry)
+    this.#byAge.add(entry)
   }
 
   #remove(name: string, node: string | undefined): void {

@@ -22,6 +22,7 @@ export {
 } from './policy.ts'
 export type * from './reply.ts'
 export {
+  type AskName,
   askName,
   type Contradiction,
   type EndedAsk,

@@ -1,14 +1,11 @@
 import { type ActorName, isNamed } from './actor.ts'
 import { isContradicted, isInDoubt } from './contradiction.ts'
 import { type Answer, refused } from './reply.ts'
-import { askName, type KeptAnswer, type Remembered, SHARED_HOLD } from './state.ts'
+import { type AskName, type KeptAnswer, type Remembered, SHARED_HOLD } from './state.ts'
 import { ANSWER_MS, RELEASED_MS, type Turn } from './turn.ts'
 
 /** An ask as it is remembered: who asked for what, by which hold id. */
-export interface AskKey extends ActorName {
-  readonly operation: string
-  readonly hold: string
-}
+export type AskKey = AskName & ActorName
 
 /** What the same ask would say once more. One that says otherwise is another ask. */
 export interface Said {
@@ -23,7 +20,7 @@ export function recall<Value extends Memory>(
   ask: AskKey,
   isWanted: (memory: Value) => boolean = () => true,
 ): Value | undefined {
-  return memories.of(askName(ask)).find((memory) => isOf(turn, memory, ask) && isWanted(memory))
+  return memories.of(ask).find((memory) => isOf(turn, memory, ask) && isWanted(memory))
 }
 
 interface Memory {
@@ -54,20 +51,20 @@ export function keepAnswer(turn: Turn, ask: AskKey & Said, answer: Answer): void
     after: resource.successes,
     untilMs: nowMs + ANSWER_MS,
   }
-  if (isShared || answer.status === 'refused' || turn.edition < 2) resource.answers.set(askName(ask), kept)
+  if (isShared || answer.status === 'refused' || turn.edition < 2) resource.answers.set(ask, kept)
   else {
     const reply = refused('unknown-grant')
-    resource.released.set(askName(ask), { node, fence: 0, reply, kept, untilMs: nowMs + RELEASED_MS })
+    resource.released.set(ask, { node, fence: 0, reply, kept, untilMs: nowMs + RELEASED_MS })
   }
 }
 
 /** What this ask was told, where it is to be told so again. With the shared hold id that is once. */
 export function keptAnswer(turn: Turn, ask: AskKey & Said): Answer | undefined {
   const { answers } = turn.resource
-  for (const kept of answers.of(askName(ask))) {
+  for (const kept of answers.of(ask)) {
     if (!isOf(turn, kept, ask)) continue
     const isGiven = isGivenAgain(turn, kept, ask)
-    if (!isGiven || (ask.hold === SHARED_HOLD && turn.edition >= 2)) answers.delete(askName(ask), kept)
+    if (!isGiven || (ask.hold === SHARED_HOLD && turn.edition >= 2)) answers.delete(ask, kept)
     if (isGiven) return kept.answer
   }
   return undefined
@@ -76,9 +73,9 @@ export function keptAnswer(turn: Turn, ask: AskKey & Said): Answer | undefined {
 /** The answer with this fence has been heard: it is not given again. */
 export function forgetAnswer(turn: Turn, ask: AskKey, fence: number): void {
   const { answers } = turn.resource
-  for (const kept of answers.of(askName(ask))) {
+  for (const kept of answers.of(ask)) {
     const isHeard = 'fence' in kept.answer && kept.answer.fence === fence
-    if (isHeard && isOf(turn, kept, ask)) answers.delete(askName(ask), kept)
+    if (isHeard && isOf(turn, kept, ask)) answers.delete(ask, kept)
   }
 }
 
@@ -91,7 +88,7 @@ export function endedAnswer(turn: Turn, ask: AskKey & Said): Answer | undefined 
   const { kept } = ended
   if (kept.untilMs <= turn.nowMs && isRepeated(turn, kept, ask)) return refused('hold-ended')
   if (isGivenAgain(turn, kept, ask)) return kept.answer
-  released.delete(askName(ask), ended)
+  released.delete(ask, ended)
   return undefined
 }
 

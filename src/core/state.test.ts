@@ -4,6 +4,7 @@ import { askName, isIdle, type Resource } from './state.ts'
 
 const waiter = { operation: 'pull', owner: 'a', lease: { session: 's' } }
 const kept = { untilMs: 1 } as never
+const ask = { operation: 'pull', owner: 'a', hold: '1' }
 
 const parts: Record<string, (resource: Resource) => unknown> = {
   'a grant': ({ grants }) => grants.set('pull', {} as never),
@@ -13,8 +14,8 @@ const parts: Record<string, (resource: Resource) => unknown> = {
   'a recent outcome': ({ recent }) => recent.set('pull', kept),
   'a contradiction': ({ contradicted }) => contradicted.set('pull', kept),
   'a reference': ({ references }) => references.add('a'),
-  'a kept answer': ({ answers }) => answers.set('a', kept),
-  'a released hold': ({ released }) => released.set('a', kept),
+  'a kept answer': ({ answers }) => answers.set(ask, kept),
+  'a released hold': ({ released }) => released.set(ask, kept),
 }
 
 test('a resource of which nothing is known but its fence is idle', () => {

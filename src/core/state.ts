@@ -147,16 +147,15 @@ export interface EndedAsk {
 }
 
 /**
- * What is remembered for a while under the name of an ask (`askName`). There may be very many, so a store may keep them
- * as rows of its own.
+ * What is remembered of asks for a while. There may be very many, so a store may keep them as rows of its own.
  */
 export interface Remembered<Value extends { readonly node?: string | undefined; readonly untilMs: number }> {
   readonly size: number
-  /** One for each node that used the name, oldest first. */
-  of(name: string): readonly Value[]
+  /** One for each node whose ask was named so, oldest first. */
+  of(ask: AskName): readonly Value[]
   /** Takes the place of what the same node had. Values are set in the order of their `untilMs`. */
-  set(name: string, value: Value): void
-  delete(name: string, value: Value): void
+  set(ask: AskName, value: Value): void
+  delete(ask: AskName, value: Value): void
   /** Forgets all that are due. */
   forget(nowMs: number): void
   nextDeadlineMs(): number | undefined
@@ -223,16 +222,15 @@ export function isIdle(resource: Resource): boolean {
   )
 }
 
-/** The name of an ask within a resource, for each node. The parts are quoted, so that no two asks share one. */
-export function askName({
-  operation,
-  owner,
-  hold,
-}: {
+/** What an ask is known by within a resource and to its node. */
+export interface AskName {
   readonly operation: string
   readonly owner: string
   readonly hold: string
-}): string {
+}
+
+/** The name as text. The parts are quoted, so that no two asks share one. */
+export function askName({ operation, owner, hold }: AskName): string {
   return JSON.stringify([operation, owner, hold])
 }
 

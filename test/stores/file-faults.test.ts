@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { resourceFromText, resourceToText } from '../../src/stores/file/resource-text.ts'
+import { resourceFromText, resourceToText } from '../../src/stores/resident/resource-text.ts'
 import { type Store, type StoreEvent, StoreUnavailable, UnknownOutcome } from '../../src/stores/store.ts'
 import { SimulatedClock, settled } from '../../src/testing/index.ts'
 import { DiskError, SimulatedDisk } from '../../src/testing/simulated-disk.ts'

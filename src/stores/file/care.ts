@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Resident } from '../resident.ts'
+import type { Resident } from '../resident/resident.ts'
 import { checkFormat, isOfStore, logName, snapshotName, writeFormat } from './directory.ts'
 import type { Disk } from './disk.ts'
 import type { StoredPolicy } from './entry.ts'

@@ -1,5 +1,5 @@
 import { type Command, completePolicy, type Facts, type Policy } from '../../core/index.ts'
-import type { Resident } from '../resident.ts'
+import type { Resident } from '../resident/resident.ts'
 import type { SessionRequest, VersionedPolicy } from '../store.ts'
 
 /**

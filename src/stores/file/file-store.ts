@@ -1,26 +1,9 @@
 import { join } from 'node:path'
-import {
-  type Command,
-  type Context,
-  type Facts,
-  lateSkip,
-  type Policy,
-  type Refused,
-  type ReplyTo,
-  type Resource,
-  type ResourceView,
-  type Skip,
-  type Standing,
-  standingOf,
-  viewOf,
-  type WaiterPage,
-  waitersOf,
-} from '../../core/index.ts'
-import { Listeners } from '../listeners.ts'
-import type { StepTaken } from '../resident.ts'
+import type { Command, Facts, Policy, Refused, ReplyTo } from '../../core/index.ts'
+import { Listeners } from '../resident/listeners.ts'
+import type { StepTaken } from '../resident/resident.ts'
 import {
   type Address,
-  type AskAt,
   type Clock,
   type Counts,
   type ListQuery,
@@ -33,6 +16,7 @@ import {
   StoreUnavailable,
   type VersionedPolicy,
 } from '../store.ts'
+import { type View, Views } from '../views.ts'
 import { checkFormat, unfinished } from './directory.ts'
 import type { Disk } from './disk.ts'
 import { nodeDisk } from './node-disk.ts'
@@ -81,7 +65,7 @@ const SWEEP = 200
 
 type Settled = FileStoreOptions & { readonly disk: Disk }
 
-class FileStore implements Store {
+class FileStore extends Views implements Store {
   readonly #options: Settled
   readonly #release: () => Promise<void>
   readonly #listeners = new Listeners()
@@ -98,6 +82,7 @@ class FileStore implements Store {
   #aheadMs = 0
 
   constructor(options: Settled, release: () => Promise<void>) {
+    super()
     this.#options = options
     this.#release = release
   }
@@ -133,23 +118,6 @@ class FileStore implements Store {
 
   step<C extends Command>(address: Address, command: C, facts?: Facts): Promise<ReplyTo<C> | Refused> {
     return this.#commit(({ resident }, nowMs) => resident.step(address, { command, facts, nowMs }))
-  }
-
-  read(address: Address): Promise<ResourceView | undefined> {
-    return this.#look(address, (resource) => viewOf(resource))
-  }
-
-  async waiters(address: Address, page: { readonly after?: number; readonly limit: number }): Promise<WaiterPage> {
-    return (await this.#look(address, (resource) => waitersOf(resource, page))) ?? { waiters: [] }
-  }
-
-  async standing(ask: AskAt): Promise<Standing> {
-    const standing = await this.#look(ask, (resource, context) => standingOf(resource, context, ask))
-    return standing ?? { status: 'nothing' }
-  }
-
-  lateSkip(address: Address, operation: string): Promise<Skip | undefined> {
-    return this.#look(address, (resource, context) => lateSkip(resource, context, operation))
   }
 
   async list(query: ListQuery): Promise<Page> {
@@ -232,7 +200,7 @@ class FileStore implements Store {
     return this.#running
   }
 
-  #look<Result>(address: Address, view: (resource: Resource, context: Context) => Result): Promise<Result | undefined> {
+  protected look<Result>(address: Address, view: View<Result>): Promise<Result | undefined> {
     return this.#commit(({ resident }, nowMs) => resident.look(address, nowMs, view))
   }
 

@@ -1,4 +1,4 @@
-import type { Resident } from '../resident.ts'
+import type { Resident } from '../resident/resident.ts'
 import { type Entry, replay } from './entry.ts'
 import type { Damage } from './errors.ts'
 import { announcedEnd, type Frame, frameAt, isZero, lengthIn, nextFrame } from './frame.ts'

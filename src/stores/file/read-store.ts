@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { defaultPolicy } from '../../core/index.ts'
-import { Resident } from '../resident.ts'
-import type { Dormancy } from '../shards.ts'
+import { Resident } from '../resident/resident.ts'
+import { resourceFromText, resourceToText } from '../resident/resource-text.ts'
+import type { Dormancy } from '../resident/shards.ts'
 import { type Contents, contentsOf, logName, snapshotName } from './directory.ts'
 import { type Disk, readAll } from './disk.ts'
 import { FIRST_EDITION, type StoredPolicy } from './entry.ts'
 import { type Damage, DamagedStore } from './errors.ts'
 import { nextFrame } from './frame.ts'
 import { countFrom, type LogRead, type Lost, readLog } from './log-reader.ts'
-import { resourceFromText, resourceToText } from './resource-text.ts'
 import { readSnapshot } from './snapshot-reader.ts'
 
 export interface StoreRead {

@@ -1,5 +1,5 @@
-import type { ColdRecord } from '../cold-records.ts'
-import type { Slot } from '../slot.ts'
+import type { ColdRecord } from '../resident/cold-records.ts'
+import type { Slot } from '../resident/slot.ts'
 import { FRAME_HEADER, seal } from './frame.ts'
 
 /** What a snapshot says of a resource beside its name and text. */

@@ -1,5 +1,5 @@
-import type { Resident } from '../resident.ts'
-import { Slot } from '../slot.ts'
+import type { Resident } from '../resident/resident.ts'
+import { Slot } from '../resident/slot.ts'
 import type { SessionRequest } from '../store.ts'
 import type { DiskFile } from './disk.ts'
 import { completed, FIRST_EDITION } from './entry.ts'

@@ -1,26 +1,8 @@
-import {
-  type Command,
-  type Context,
-  defaultPolicy,
-  type Facts,
-  lateSkip,
-  type Policy,
-  type Refused,
-  type ReplyTo,
-  type Resource,
-  type ResourceView,
-  type Skip,
-  type Standing,
-  standingOf,
-  viewOf,
-  type WaiterPage,
-  waitersOf,
-} from '../../core/index.ts'
-import { Listeners } from '../listeners.ts'
-import { Resident, type StepTaken } from '../resident.ts'
+import { type Command, defaultPolicy, type Facts, type Policy, type Refused, type ReplyTo } from '../../core/index.ts'
+import { Listeners } from '../resident/listeners.ts'
+import { Resident, type StepTaken } from '../resident/resident.ts'
 import type {
   Address,
-  AskAt,
   Clock,
   Counts,
   ListQuery,
@@ -32,8 +14,9 @@ import type {
   StoreEvent,
   VersionedPolicy,
 } from '../store.ts'
+import { type View, Views } from '../views.ts'
 
-export type { StepTaken } from '../resident.ts'
+export type { StepTaken } from '../resident/resident.ts'
 
 export interface MemoryStoreOptions {
   readonly clock: Clock
@@ -47,12 +30,13 @@ export function openMemoryStore({ clock, policy = defaultPolicy, onStep }: Memor
   return new MemoryStore(clock, { version: 1, policy }, onStep)
 }
 
-class MemoryStore implements Store {
+class MemoryStore extends Views implements Store {
   readonly #clock: Clock
   readonly #resident: Resident
   readonly #listeners = new Listeners()
 
   constructor(clock: Clock, policy: VersionedPolicy, onStep: MemoryStoreOptions['onStep']) {
+    super()
     this.#clock = clock
     this.#resident = new Resident({ policy })
     this.#resident.journal = {
@@ -69,22 +53,6 @@ class MemoryStore implements Store {
 
   async step<C extends Command>(address: Address, command: C, facts?: Facts): Promise<ReplyTo<C> | Refused> {
     return this.#resident.step(address, { command, facts, nowMs: this.#clock.nowMs() })
-  }
-
-  async read(address: Address): Promise<ResourceView | undefined> {
-    return this.#look(address, (resource) => viewOf(resource))
-  }
-
-  async waiters(address: Address, page: { readonly after?: number; readonly limit: number }): Promise<WaiterPage> {
-    return this.#look(address, (resource) => waitersOf(resource, page)) ?? { waiters: [] }
-  }
-
-  async standing(ask: AskAt): Promise<Standing> {
-    return this.#look(ask, (resource, context) => standingOf(resource, context, ask)) ?? { status: 'nothing' }
-  }
-
-  async lateSkip(address: Address, operation: string): Promise<Skip | undefined> {
-    return this.#look(address, (resource, context) => lateSkip(resource, context, operation))
   }
 
   async list(query: ListQuery): Promise<Page> {
@@ -143,7 +111,7 @@ class MemoryStore implements Store {
     this.#listeners.clear()
   }
 
-  #look<Result>(address: Address, view: (resource: Resource, context: Context) => Result): Result | undefined {
+  protected async look<Result>(address: Address, view: View<Result>): Promise<Result | undefined> {
     return this.#resident.look(address, this.#clock.nowMs(), view)
   }
 }

@@ -1,26 +1,33 @@
 import type { Connection } from 'mysql2'
-import { type Connections, cut, hangUp, within } from './connections.ts'
+import { type Connections, cut } from './connections.ts'
 import { isInterruption, isNoBell } from './failures.ts'
-import type { Mailbox } from './mailbox.ts'
+import type { Mailbox } from './mail.ts'
 import { ask, Packet, type Run, send } from './packet.ts'
 
 /** How long one statement listens; then the next one does. */
 const LISTEN_S = 30
+/** The gate has nothing to do, and must not be cut for that. */
+const GATE_IDLE_S = 3_600
+const GATE_WAIT_S = 5
 const RETRY_MS = 500
 const COLLECT_MS = 6_000
 const CLEAR_AFTER_MS = 5
 
+type Heard = 'mail' | 'gate' | 'nothing'
+
 /**
- * How a process hears at once that it has mail. One connection waits in a statement that sleeps unless there is mail; who
- * has brought some ends that statement with `KILL QUERY`, which every user may do to its own. The statement looks for mail
- * before it sleeps, and it locks what it reads, so that it neither misses what is committed meanwhile nor keeps an old
- * view of the database alive. It sleeps only where there is none, so nothing stays locked. It is a packet by itself: one
- * of several statements that is ended between two of them is never answered.
+ * How a process hears at once that it has mail. One connection, the bell, waits in a statement for a lock that another one
+ * of this process, the gate, has all the time; who has brought mail ends that statement with `KILL QUERY`, which every user
+ * may do to its own. (A statement that sleeps would do as well, but MariaDB wakes several of them only after seconds: see
+ * docs/decisions/0010.) The statement looks for mail before it waits, and it locks what it reads, so that it neither misses
+ * what is committed meanwhile nor keeps an old view of the database alive. It waits only where there is none, so nothing
+ * stays locked. It is a packet by itself: one of several statements that is ended between two of them is never answered.
  */
 export class Bell {
   readonly #connections: Connections
   readonly #mailbox: Mailbox
-  #connection: Connection | undefined
+  #gate: Connection | undefined
+  #bell: Connection | undefined
   #listening = Promise.resolve()
   #closed = false
   #end: () => void = () => {}
@@ -46,57 +53,76 @@ export class Bell {
   async #listen(): Promise<void> {
     while (!this.#closed) {
       try {
-        const isNew = this.#connection === undefined
-        this.#connection ??= await this.#connections.open()
+        this.#gate ??= await this.#openGate()
+        const isNew = this.#bell === undefined
+        this.#bell ??= await this.#connections.open()
         // After a time without a connection it matters at once whether anything was missed.
-        const hasMail = await this.#hear(this.#connection, isNew ? 0 : LISTEN_S)
-        if (!this.#closed) await this.#collect(this.#connection, hasMail)
+        const heard = await this.#hear(this.#bell, isNew ? 0 : LISTEN_S)
+        if (this.#closed) break
+        if (heard === 'gate') throw new Error('the gate was lost')
+        await this.#collect(this.#bell, heard === 'mail')
+        await this.#connections.within(COLLECT_MS, ask(this.#gate, 'DO 0'))
       } catch (error) {
         // Somebody else rang meanwhile: what has come is still there.
         if (isInterruption(error)) continue
-        if (this.#connection) cut(this.#connection)
-        this.#connection = undefined
-        if (!this.#closed) await this.#pause()
+        this.#cut()
+        if (!this.#closed) await this.#connections.within(RETRY_MS, this.#ended).catch(() => {})
       }
     }
-    if (this.#connection) await this.#leave(this.#connection)
+    await this.#leave()
   }
 
-  /** Not without a word: a statement that sleeps does not notice that nobody listens to it any more. */
-  async #leave(connection: Connection): Promise<void> {
-    await this.#connections.query(new Packet().add(ringing(connection.threadId))).catch(() => {})
-    await hangUp(connection)
+  async #openGate(): Promise<Connection> {
+    const gate = await this.#connections.open()
+    await ask(gate, `SET SESSION wait_timeout = ${GATE_IDLE_S}`)
+    await this.#connections.within(2_000 * GATE_WAIT_S, ask(gate, `DO GET_LOCK(?, ${GATE_WAIT_S})`, this.#gateName))
+    return gate
   }
 
-  /** Whether there is mail; not so where it has listened for long enough, or was stopped. */
-  async #hear(connection: Connection, seconds: number): Promise<boolean> {
+  get #gateName(): string {
+    return `baton gate ${this.#mailbox.process}`
+  }
+
+  #cut(): void {
+    for (const connection of [this.#bell, this.#gate]) if (connection) cut(connection)
+    this.#bell = undefined
+    this.#gate = undefined
+  }
+
+  /** Not without a word: a statement that waits does not notice that nobody listens to it any more. */
+  async #leave(): Promise<void> {
+    const [bell, gate] = [this.#bell, this.#gate]
+    if (bell) await this.#connections.query(new Packet().add(ringing(bell.threadId))).catch(() => {})
+    for (const connection of [bell, gate]) if (connection) await this.#connections.hangUp(connection)
+  }
+
+  /** `gate`: the bell has the lock itself, so the gate has gone. */
+  async #hear(bell: Connection, seconds: number): Promise<Heard> {
     const { process } = this.#mailbox
     try {
-      const heard = ask(connection, `${bellOf(process)} IF(${HAS_MAIL}, 1, SLEEP(${seconds})) AS rang`, process)
-      const rows = await within((seconds + 10) * 1_000, Promise.race([this.#ended, heard]))
-      return rows?.[0].rang === 1
+      const statement = `${bellOf(process)} IF(${HAS_MAIL}, 'mail',
+        CASE GET_LOCK(?, ${seconds}) WHEN 1 THEN 'gate' WHEN 0 THEN 'nothing' ELSE 'mail' END) AS heard`
+      const heard = ask(bell, statement, process, this.#gateName)
+      const rows = await this.#connections.within((seconds + 10) * 1_000, Promise.race([this.#ended, heard]))
+      return rows?.[0].heard ?? 'nothing'
     } catch (error) {
       if (!isInterruption(error)) throw error
-      return true
+      return 'mail'
     }
   }
 
   /** Here, where the server is awake already. */
-  async #collect(connection: Connection, hasMail: boolean): Promise<void> {
-    const run = (packet: Packet) => within(COLLECT_MS, send(connection, packet))
-    if (hasMail) this.#mailbox.take(await this.#mailbox.read(run))
+  async #collect(bell: Connection, hasMail: boolean): Promise<void> {
+    const run = (packet: Packet) => this.#connections.within(COLLECT_MS, send(bell, packet))
+    if (hasMail) await this.#mailbox.readAll(run)
     // Whoever was told something has better things to do now.
-    if (hasMail) await new Promise((resolve) => setTimeout(resolve, CLEAR_AFTER_MS))
+    if (hasMail) await this.#connections.timing.pause(CLEAR_AFTER_MS)
     await this.#mailbox.clear(run)
     await this.#mailbox.hasLooked()
   }
-
-  async #pause(): Promise<void> {
-    await within(RETRY_MS, this.#ended).catch(() => {})
-  }
 }
 
-/** By the one index that leads to no other process's mail: what is looked at stays locked while it sleeps. */
+/** By the one index that leads to no other process's mail: what is looked at stays locked while it waits. */
 const HAS_MAIL = 'EXISTS(SELECT 1 FROM baton_mail FORCE INDEX (PRIMARY) WHERE process = ? LOCK IN SHARE MODE)'
 
 /** How a listening statement begins: what others know it by. */

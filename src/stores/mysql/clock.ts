@@ -1,32 +1,34 @@
-import { performance } from 'node:perf_hooks'
 import type { Clock } from '../store.ts'
+import type { Timing } from '../timing.ts'
 
-/**
- * The database's clock is the only one that decides. Here it is only guessed, from when it was last heard, to know when to
- * ask again. Tests put a clock of their own in its place.
- */
-export class DatabaseClock {
-  readonly #instead: Clock | undefined
-  #aheadMs = Date.now() - performance.now()
+/** The clock that counts: as an expression for the database, and as far as it is known here. */
+export interface DatabaseClock {
+  /** The time in milliseconds since 1970. */
+  readonly sql: string
+  nowMs(): number
+  /** The database has said what time it is. */
+  heard(nowMs: number): void
+}
 
-  constructor(instead: Clock | undefined) {
-    this.#instead = instead
+/** The database's own. Here it is only guessed, from when it was last heard, to know when to ask again. */
+export function databaseClock({ monoMs }: Timing): DatabaseClock {
+  let aheadMs = 0
+  return {
+    sql: 'CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED)',
+    nowMs: () => Math.floor(monoMs() + aheadMs),
+    heard: (nowMs) => {
+      aheadMs = nowMs - monoMs()
+    },
   }
+}
 
-  /** The time in milliseconds since 1970, as an expression. */
-  get sql(): string {
-    return this.#instead ? `${this.#instead.nowMs()}` : 'CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED)'
-  }
-
-  get isReal(): boolean {
-    return this.#instead === undefined
-  }
-
-  nowMs(): number {
-    return this.#instead ? this.#instead.nowMs() : Math.floor(performance.now() + this.#aheadMs)
-  }
-
-  heard(nowMs: number): void {
-    this.#aheadMs = nowMs - performance.now()
+/** One that is given from outside, and told to the database with every question. */
+export function givenClock(clock: Clock): DatabaseClock {
+  return {
+    get sql() {
+      return `${clock.nowMs()}`
+    },
+    nowMs: () => clock.nowMs(),
+    heard: () => {},
   }
 }

@@ -1,16 +1,15 @@
 import { type Connection, createConnection, createPool, type Pool, type PoolConnection } from 'mysql2'
-import { isConflict, isInterruption, isLost, Timeout, unavailable } from './failures.ts'
+import { Attempts } from '../remote/index.ts'
+import type { Timing } from '../timing.ts'
+import { isConflict, isInterruption, isLost, isSlow, Timeout } from './failures.ts'
 import type { MysqlTarget } from './mysql-url.ts'
 import { ask, type Packet, type Results, type Run, send } from './packet.ts'
 import { settleGeneration } from './server.ts'
 
-/** Everything is given up before a caller has waited for so long. */
-const DEADLINE_MS = 8_000
-/** Once a database has been away for so long, it is not waited for: whoever asks is told soon. */
-const AWAY_MS = 5_000
-const AWAY_DEADLINE_MS = 1_500
 const PACKET_MS = 6_000
 const CONNECT_MS = 3_000
+/** A database that is busy takes its time: at the start it is waited for, if only it is there. */
+const START_MS = 30_000
 const ROLLBACK_MS = 1_000
 const HANG_UP_MS = 1_000
 const LOCK_WAIT_S = 4
@@ -32,15 +31,17 @@ export class Connections {
   readonly #target: MysqlTarget
   /** Connections that are known to lead to `#server`, with the bells that each has asked for. */
   readonly #bells = new WeakMap<PoolConnection, Map<string, number>>()
+  readonly #attempts: Attempts
+  readonly timing: Timing
   #server: string | undefined
-  #awaySinceMs: number | undefined
-  #closed = false
 
   /** The most of them that are in use at once. */
   readonly connections: number
 
-  constructor(target: MysqlTarget) {
+  constructor(target: MysqlTarget, timing: Timing) {
     this.#target = target
+    this.timing = timing
+    this.#attempts = new Attempts({ timing, judge })
     this.connections = target.connections
     this.#pool = createPool({
       ...optionsOf(target),
@@ -62,25 +63,10 @@ export class Connections {
 
   /**
    * Runs `work` on one connection, again from the start where the engine gave way to another or the connection was
-   * lost, until the deadline (`byMs`). What `work` throws itself ends it.
+   * lost, until the deadline. What `work` throws itself ends it.
    */
-  async transaction<Result>(work: (run: Run) => Promise<Result>, byMs = deadlineMs()): Promise<Result> {
-    const endMs = this.#isAway() ? Math.min(byMs, performance.now() + AWAY_DEADLINE_MS) : byMs
-    for (let attempt = 1; ; attempt++) {
-      const startedMs = performance.now()
-      try {
-        const result = await this.#once(work, endMs)
-        this.#awaySinceMs = undefined
-        return result
-      } catch (error) {
-        this.#awaySinceMs = isLost(error) ? (this.#awaySinceMs ?? startedMs) : undefined
-        const again = isConflict(error) || isInterruption(error) || isLost(error)
-        if (!again || this.#closed) throw error
-        const pauseMs = Math.random() * Math.min(500, 5 * 2 ** attempt)
-        if (performance.now() + pauseMs > endMs) throw unavailable(error)
-        await new Promise((resolve) => setTimeout(resolve, pauseMs))
-      }
-    }
+  transaction<Result>(work: (run: Run) => Promise<Result>, byMs?: number): Promise<Result> {
+    return this.#attempts.run((endMs) => this.#once(work, endMs), byMs)
   }
 
   /** A connection of its own, outside of the pool: for whom waiting is the work. */
@@ -88,7 +74,7 @@ export class Connections {
     const connection = createConnection(optionsOf(this.#target))
     connection.on('error', () => {})
     try {
-      await within(CONNECT_MS, ask(connection, SESSION))
+      await this.within(CONNECT_MS, ask(connection, SESSION))
       return connection
     } catch (error) {
       cut(connection)
@@ -96,20 +82,37 @@ export class Connections {
     }
   }
 
-  /** Work on a connection of its own, which is gone afterwards. */
+  /** Work on a connection of its own, which is gone afterwards. It may be done twice. */
   async alone<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
-    const connection = await this.open()
-    try {
-      return await work(connection)
-    } finally {
-      await hangUp(connection)
+    const endMs = this.timing.monoMs() + START_MS
+    for (;;) {
+      let connection: Connection | undefined
+      try {
+        connection = await this.open()
+        return await work(connection)
+      } catch (error) {
+        if (!isSlow(error) || this.timing.monoMs() > endMs) throw error
+      } finally {
+        if (connection) await this.hangUp(connection)
+      }
     }
   }
 
+  /** With a word to the server, which otherwise notes that somebody was lost; at once where it does not hear. */
+  async hangUp(connection: Connection): Promise<void> {
+    const ended = new Promise<void>((resolve) => connection.end(() => resolve()))
+    await this.within(HANG_UP_MS, ended).catch(() => cut(connection))
+  }
+
+  /** Rejects with a `Timeout` where it takes longer. */
+  within<Result>(limitMs: number, promise: Promise<Result>): Promise<Result> {
+    return this.timing.within(limitMs, promise, () => new Timeout(`no answer within ${Math.round(limitMs)} ms`))
+  }
+
   async close(): Promise<void> {
-    this.#closed = true
+    this.#attempts.close()
     const ended = new Promise<void>((resolve) => this.#pool.end(() => resolve()))
-    await within(CONNECT_MS, ended).catch(() => {})
+    await this.within(CONNECT_MS, ended).catch(() => {})
   }
 
   async #once<Result>(work: (run: Run) => Promise<Result>, endMs: number): Promise<Result> {
@@ -118,16 +121,16 @@ export class Connections {
     try {
       let bells = this.#bells.get(connection)
       if (!bells) {
-        this.#server = await within(leftMs(endMs), settleGeneration(connection, this.#server))
+        this.#server = await this.within(this.#leftMs(endMs), settleGeneration(connection, this.#server))
         bells = new Map()
         this.#bells.set(connection, bells)
       }
-      const run = (packet: Packet) => within(leftMs(endMs), send(connection, packet))
+      const run = (packet: Packet) => this.within(this.#leftMs(endMs), send(connection, packet))
       const result = await work(Object.assign(run, { bells }))
       isClean = true
       return result
     } catch (error) {
-      if (!isLost(error)) isClean = await rolledBack(connection)
+      if (!isLost(error)) isClean = await this.#rolledBack(connection)
       throw error
     } finally {
       if (isClean) connection.release()
@@ -135,37 +138,33 @@ export class Connections {
     }
   }
 
-  #isAway(): boolean {
-    return this.#awaySinceMs !== undefined && performance.now() > this.#awaySinceMs + AWAY_MS
-  }
-
   async #take(endMs: number): Promise<PoolConnection> {
     const taken = new Promise<PoolConnection>((resolve, reject) => {
       this.#pool.getConnection((error, connection) => (error ? reject(error) : resolve(connection)))
     })
     try {
-      return await within(leftMs(endMs), taken)
+      return await this.within(this.#leftMs(endMs), taken)
     } catch (error) {
       if (error instanceof Timeout) void taken.then((late) => late.release()).catch(() => {})
       throw error
     }
   }
+
+  #leftMs(endMs: number): number {
+    return Math.max(1, Math.min(PACKET_MS, endMs - this.timing.monoMs()))
+  }
+
+  async #rolledBack(connection: Connection): Promise<boolean> {
+    return this.within(ROLLBACK_MS, ask(connection, 'ROLLBACK')).then(
+      () => true,
+      () => false,
+    )
+  }
 }
 
-/** By when whoever asks now has to have an answer, by `performance.now()`. */
-export function deadlineMs(): number {
-  return performance.now() + DEADLINE_MS
-}
-
-function leftMs(endMs: number): number {
-  return Math.max(1, Math.min(PACKET_MS, endMs - performance.now()))
-}
-
-async function rolledBack(connection: Connection): Promise<boolean> {
-  return within(ROLLBACK_MS, ask(connection, 'ROLLBACK')).then(
-    () => true,
-    () => false,
-  )
+function judge(error: unknown): 'again' | 'lost' | 'final' {
+  if (isLost(error)) return 'lost'
+  return isConflict(error) || isInterruption(error) ? 'again' : 'final'
 }
 
 function optionsOf({ connection }: MysqlTarget) {
@@ -178,28 +177,9 @@ function optionsOf({ connection }: MysqlTarget) {
   } as const
 }
 
-/** With a word to the server, which otherwise notes that somebody was lost; at once where it does not hear. */
-export async function hangUp(connection: Connection): Promise<void> {
-  const ended = new Promise<void>((resolve) => connection.end(() => resolve()))
-  await within(HANG_UP_MS, ended).catch(() => cut(connection))
-}
-
 /** At once: a polite end would wait for a server that is busy, or gone. */
 export function cut(connection: Connection): void {
   connection.destroy()
   const { stream } = connection as unknown as { readonly stream: { destroy(): void } }
   stream.destroy()
-}
-
-export async function within<Result>(limitMs: number, promise: Promise<Result>): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Timeout(`no answer within ${Math.round(limitMs)} ms`)), limitMs)
-  })
-  promise.catch(() => {})
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -58,6 +58,11 @@ export function isLost(error: unknown): boolean {
   return fatal === true && !DENIED.has(errno)
 }
 
+/** Somebody is there, and takes its time. */
+export function isSlow(error: unknown): boolean {
+  return error instanceof Timeout || (error as SqlError).code === 'ETIMEDOUT'
+}
+
 /** What was sent did not come back in time. */
 export class Timeout extends Error {
   override readonly name = 'Timeout'

@@ -1,5 +1,5 @@
-export { checkMysqlStore } from './care.ts'
+export { PolicyMismatch } from '../remote/index.ts'
+export { checkMysqlStore } from './check.ts'
 export { type Migrated, migrate } from './migrate.ts'
 export { migrationsText } from './migrations.ts'
-export { type MysqlStoreOptions, openMysqlStore } from './mysql-store.ts'
-export { PolicyMismatch } from './stored-policy.ts'
+export { type MysqlStoreOptions, openMysqlBackend, openMysqlStore } from './mysql-store.ts'

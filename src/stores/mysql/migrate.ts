@@ -1,5 +1,6 @@
 import type { Connection } from 'mysql2'
 import { StoreUnavailable } from '../store.ts'
+import { systemTiming } from '../timing.ts'
 import { Connections } from './connections.ts'
 import { isDuplicateColumn, isMissingTable, unavailable } from './failures.ts'
 import { MIGRATIONS_TABLE, migrations } from './migrations.ts'
@@ -18,7 +19,7 @@ export interface Migrated {
 
 /** Brings the tables of a database up to date; where they are, nothing happens. */
 export async function migrate(url: string): Promise<Migrated> {
-  const connections = new Connections(targetOf(url))
+  const connections = new Connections(targetOf(url), systemTiming)
   try {
     return await connections.alone(async (connection) => {
       await refuseUnfit(connection)

@@ -122,6 +122,13 @@ export const migrations: readonly Migration[] = [
   DROP PRIMARY KEY, ADD PRIMARY KEY (namespace, resource, operation, owner, hold, kind, node_hash)`,
     ],
   },
+  {
+    number: 3,
+    statements: [
+      // Who waits is told where its session is. Empty for one without a session, and where version 2 has written the row.
+      'ALTER TABLE baton_waiters ADD COLUMN session VARBINARY(512) NULL',
+    ],
+  },
 ]
 
 export const MIGRATIONS_TABLE = table(

@@ -1,103 +1,92 @@
-import type { Command } from '../../core/index.ts'
-import { type Place, SESSION_LOST, type SessionReply, type SessionRequest } from '../store.ts'
+import type { EndedSession, RenewedSession } from '../remote/index.ts'
+import type { Place, SessionRequest } from '../store.ts'
 import type { DatabaseClock } from './clock.ts'
 import type { Connections } from './connections.ts'
 import { isDuplicate } from './failures.ts'
-import type { Mailbox } from './mailbox.ts'
 import { Packet } from './packet.ts'
 
-/** Sessions as rows. One is alive until its time is over by the database's clock, or until it is marked as ended. */
-export class Sessions {
-  readonly #connections: Connections
-  readonly #clock: DatabaseClock
-  readonly #mailbox: Mailbox
-  readonly #step: (place: Place, command: Command) => Promise<unknown>
+export interface Here {
+  readonly connections: Connections
+  readonly clock: DatabaseClock
+  readonly process: string
+}
 
-  constructor(
-    connections: Connections,
-    {
-      clock,
-      mailbox,
-      step,
-    }: { clock: DatabaseClock; mailbox: Mailbox; step: (place: Place, command: Command) => Promise<unknown> },
-  ) {
-    this.#connections = connections
-    this.#clock = clock
-    this.#mailbox = mailbox
-    this.#step = step
+export async function insertSession({ connections, clock, process }: Here, request: SessionRequest): Promise<boolean> {
+  const { session, node, ttlMs } = request
+  const insert = `INSERT INTO baton_sessions (session, node, ttl_ms, expires_at_ms, process)
+    VALUES (?, ?, ?, ${clock.sql} + ?, ?)`
+  try {
+    await connections.query(new Packet().add(insert, session, node, ttlMs, ttlMs, process))
+    return true
+  } catch (error) {
+    if (isDuplicate(error)) return false
+    throw error
   }
+}
 
-  async open({ session, node, ttlMs }: SessionRequest): Promise<SessionReply> {
-    for (;;) {
-      const reply = await this.renew(session)
-      if (reply.status === 'alive') return reply
-      // It may be there still, though its time is over: what hangs off it belongs to its earlier life.
-      await this.end(session, 'lost')
-      const insert = `INSERT INTO baton_sessions (session, node, ttl_ms, expires_at_ms, process)
-        VALUES (?, ?, ?, ${this.#clock.sql} + ?, ?)`
-      try {
-        await this.#connections.query(new Packet().add(insert, session, node, ttlMs, ttlMs, this.#mailbox.process))
-      } catch (error) {
-        if (isDuplicate(error)) continue
-        throw error
-      }
-      this.#mailbox.sessions.set(session, ttlMs)
-      return { status: 'alive', ttlMs, places: 0 }
+export async function renewSession(here: Here, session: string, farewell: string): Promise<RenewedSession | undefined> {
+  const { connections, clock, process } = here
+  // One statement: everybody who waits does this all the time. LAST_INSERT_ID brings the count back with it.
+  const renew = `UPDATE baton_sessions SET expires_at_ms = ${clock.sql} + ttl_ms + 0 * LAST_INSERT_ID(${PLACES_OF_IT})
+    WHERE session = ? AND process = ? AND ended IS NULL AND expires_at_ms > ${clock.sql}`
+  const ttl = 'SELECT ttl_ms FROM baton_sessions WHERE session = ?'
+  const packet = new Packet().add(renew, session, process).add(ttl, session)
+  const [{ affectedRows, insertId }, [row]] = await connections.query(packet)
+  if (affectedRows > 0) return { ttlMs: row.ttl_ms, places: insertId }
+  return row && takeOver(here, session, farewell)
+}
+
+/** It is alive at another process, or not at all. */
+async function takeOver(
+  { connections, clock, process }: Here,
+  session: string,
+  farewell: string,
+): Promise<RenewedSession | undefined> {
+  return connections.transaction(async (run) => {
+    const read = `SELECT ttl_ms, process, ${clock.sql} AS now_ms, ${PLACES_OF_IT} AS places FROM baton_sessions
+      WHERE session = ? AND ended IS NULL AND expires_at_ms > ${clock.sql} FOR UPDATE`
+    const [, [row]] = await run(new Packet().add('START TRANSACTION').add(read, session))
+    const packet = new Packet()
+    if (row) {
+      const renew = 'UPDATE baton_sessions SET process = ?, expires_at_ms = ? WHERE session = ?'
+      packet.add(renew, process, row.now_ms + row.ttl_ms, session)
+      const send = 'INSERT INTO baton_mail (process, at_ms, body) VALUES (?, ?, ?)'
+      if (row.process !== process) packet.add(send, row.process, row.now_ms, farewell)
     }
-  }
+    await run(packet.add('COMMIT'))
+    return row && { ttlMs: row.ttl_ms, places: row.places }
+  })
+}
 
-  async renew(session: string): Promise<SessionReply> {
-    const now = this.#clock.sql
-    // One statement: everybody who waits does this all the time. LAST_INSERT_ID brings the count back with it.
-    const renew = `UPDATE baton_sessions SET process = ?, expires_at_ms = ${now} + ttl_ms + 0 *
-        LAST_INSERT_ID((SELECT COUNT(*) FROM baton_places p WHERE p.session = baton_sessions.session))
-      WHERE session = ? AND ended IS NULL AND expires_at_ms > ${now}`
-    const packet = new Packet().add(renew, this.#mailbox.process, session)
-    const [{ affectedRows, insertId }] = await this.#connections.query(packet)
-    const ttlMs = affectedRows > 0 ? (this.#mailbox.sessions.get(session) ?? (await this.#ttlOf(session))) : undefined
-    if (ttlMs === undefined) {
-      this.#mailbox.sessions.delete(session)
-      return SESSION_LOST
-    }
-    this.#mailbox.sessions.set(session, ttlMs)
-    return { status: 'alive', ttlMs, places: insertId }
-  }
+export async function placesOf({ connections, clock }: Here, session: string): Promise<readonly Place[] | undefined> {
+  const alive = `SELECT 1 FROM baton_sessions WHERE session = ? AND ended IS NULL AND expires_at_ms > ${clock.sql}`
+  const [rows, places] = await connections.query(new Packet().add(alive, session).add(PLACES, session))
+  return rows.length > 0 ? places.map(placeOf) : undefined
+}
 
-  async places(session: string): Promise<readonly Place[] | undefined> {
-    const alive = `SELECT 1 FROM baton_sessions WHERE session = ? AND ended IS NULL AND expires_at_ms > ${this.#clock.sql}`
-    const [rows, places] = await this.#connections.query(new Packet().add(alive, session).add(PLACES, session))
-    return rows.length > 0 ? places.map(placeOf) : undefined
-  }
+export async function endSession(
+  { connections, clock }: Here,
+  session: string,
+  how: 'left' | 'lost',
+): Promise<EndedSession | undefined> {
+  const isMeant = how === 'lost' ? `expires_at_ms <= ${clock.sql}` : `expires_at_ms > ${clock.sql}`
+  const mark = `UPDATE baton_sessions SET ended = ?, expires_at_ms = 0
+    WHERE session = ? AND ended IS NULL AND ${isMeant}`
+  const read = 'SELECT ended FROM baton_sessions WHERE session = ? AND ended IS NOT NULL'
+  const packet = new Packet().add(mark, how, session).add(read, session).add(PLACES, session)
+  const [, [row], places] = await connections.query(packet)
+  return row && { how: row.ended, places: places.map(placeOf) }
+}
 
-  async #ttlOf(session: string): Promise<number | undefined> {
-    const [[row]] = await this.#connections.query(
-      new Packet().add('SELECT ttl_ms FROM baton_sessions WHERE session = ?', session),
-    )
-    return row?.ttl_ms
-  }
-
-  /** Marks the session as ended, then takes its places away one by one. Who dies in the middle is followed by another. */
-  async end(session: string, how: 'left' | 'lost'): Promise<void> {
-    const isOver = how === 'lost' ? `AND expires_at_ms <= ${this.#clock.sql}` : `AND expires_at_ms > ${this.#clock.sql}`
-    const mark = `UPDATE baton_sessions SET ended = ?, expires_at_ms = 0 WHERE session = ? AND ended IS NULL ${isOver}`
-    const read = 'SELECT ended FROM baton_sessions WHERE session = ? AND ended IS NOT NULL'
-    const packet = new Packet().add(mark, how, session).add(read, session).add(PLACES, session)
-    const [, [row], places] = await this.#connections.query(packet)
-    if (!row) return
-    this.#mailbox.sessions.delete(session)
-    const type = row.ended === 'left' ? 'leave' : 'session-lost'
-    for (const place of places.map(placeOf)) {
-      const { operation, node, owner } = place
-      await this.#step(place, { type, session, operation, node, owner })
-    }
-    const remove = `DELETE FROM baton_sessions WHERE session = ? AND ended IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM baton_places p WHERE p.session = ?)`
-    await this.#connections.query(new Packet().add(remove, session, session))
-  }
+export async function removeSession({ connections }: Here, session: string): Promise<void> {
+  const remove = `DELETE FROM baton_sessions WHERE session = ? AND ended IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM baton_places p WHERE p.session = ?)`
+  await connections.query(new Packet().add(remove, session, session))
 }
 
 const PLACES = `SELECT namespace, resource, operation, node, owner FROM baton_places WHERE session = ?
   ORDER BY namespace, resource, operation, owner, node`
+const PLACES_OF_IT = '(SELECT COUNT(*) FROM baton_places p WHERE p.session = baton_sessions.session)'
 
 /** A row of version 1 has no node. */
 function placeOf({ node, ...place }: Place): Place {

@@ -61,17 +61,23 @@ export function fenceOf(reply: AcquireReply): number {
   return reply.fence
 }
 
-/** Lets time pass, sweeping at every deadline on the way as a service does. */
-export async function pass(store: Store, clock: SimulatedClock, byMs: number): Promise<void> {
+/**
+ * Lets time pass, sweeping at every deadline on the way as a service does. A store may look a little later than a
+ * deadline, as it says itself; `beside` is swept at the same moments.
+ */
+export async function pass(store: Store, clock: SimulatedClock, byMs: number, beside?: Store): Promise<void> {
   const untilMs = clock.nowMs() + byMs
+  const sweepAt = async (atMs: number) => {
+    clock.jump(Math.max(0, atMs - clock.nowMs()))
+    await store.sweep(1_000)
+    await beside?.sweep(1_000)
+  }
   for (
     let nextMs = store.nextDeadlineMs();
     nextMs !== undefined && nextMs <= untilMs;
     nextMs = store.nextDeadlineMs()
   ) {
-    clock.jump(Math.max(0, nextMs - clock.nowMs()))
-    await store.sweep(1_000)
+    await sweepAt(nextMs)
   }
-  clock.jump(untilMs - clock.nowMs())
-  await store.sweep(1_000)
+  await sweepAt(untilMs)
 }

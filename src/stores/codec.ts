@@ -1,0 +1,51 @@
+import type { Contradiction, Grant, KeptSuccess, Lease, Pause, RecentOutcome, Resource } from '../core/index.ts'
+
+/**
+ * How a resource is written down, as JSON with what is empty left out. Maps become lists in their own order, so that a
+ * resource that was written and read again behaves like one that was not. Waiters and memories are not in it: how these
+ * are kept is what stores differ in.
+ */
+export interface WrittenResource {
+  readonly fence: number
+  readonly ticket?: number
+  readonly grants?: readonly (Omit<Grant, 'holds'> & { readonly holds: readonly [string, Lease][] })[]
+  readonly pauses?: readonly [string, Pause][]
+  readonly kept?: readonly [string, KeptSuccess][]
+  readonly recent?: readonly [string, RecentOutcome][]
+  readonly successes?: number
+  readonly contradicted?: readonly [string, Contradiction][]
+  readonly references?: readonly string[]
+}
+
+export function writtenOf(resource: Resource): WrittenResource {
+  const { fence, ticket, successes, grants, pauses, kept, recent, contradicted, references } = resource
+  return {
+    fence,
+    ...(ticket > 0 && { ticket }),
+    ...(grants.size > 0 && { grants: Array.from(grants.values(), (each) => ({ ...each, holds: [...each.holds] })) }),
+    ...(pauses.size > 0 && { pauses: [...pauses] }),
+    ...(kept.size > 0 && { kept: [...kept] }),
+    ...(recent.size > 0 && { recent: [...recent] }),
+    ...(successes > 0 && { successes }),
+    ...(contradicted.size > 0 && { contradicted: [...contradicted] }),
+    ...(references.size > 0 && { references: [...references] }),
+  }
+}
+
+/** Fills a new resource with what was written. Nothing that a step changes in place is shared with `written`. */
+export function restore(resource: Resource, written: WrittenResource): void {
+  resource.fence = written.fence
+  resource.ticket = written.ticket ?? 0
+  resource.successes = written.successes ?? 0
+  for (const grant of written.grants ?? [])
+    resource.grants.set(grant.operation, { ...grant, holds: new Map(grant.holds) })
+  fill(resource.pauses, written.pauses)
+  fill(resource.kept, written.kept)
+  fill(resource.recent, written.recent)
+  fill(resource.contradicted, written.contradicted)
+  for (const node of written.references ?? []) resource.references.add(node)
+}
+
+function fill<Value>(map: Map<string, Value>, entries: readonly [string, Value][] = []): void {
+  for (const [key, value] of entries) map.set(key, value)
+}

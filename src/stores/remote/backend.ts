@@ -1,0 +1,234 @@
+import type {
+  AskName,
+  Command,
+  EndedAsk,
+  Event,
+  Facts,
+  KeptAnswer,
+  PlaceChanges,
+  Reply,
+  Waiter,
+} from '../../core/index.ts'
+import type { Address, Counts, ListQuery, Place, SessionRequest } from '../store.ts'
+
+/**
+ * What the remote engine needs of a database, and all that a new store of that kind has to write. A backend keeps and
+ * carries: it reads parts of resources, commits changes, lists what is due and signals other processes. It decides
+ * nothing.
+ *
+ * What fails is thrown: `StoreUnavailable` and `UnknownOutcome` as the contract of stores has them. A transaction that
+ * gave way to another one is begun again by the backend itself, from the start (see `Attempts`).
+ */
+export interface Backend {
+  /** What other processes know this one by. */
+  readonly process: string
+  /** The most transactions that it runs at once. */
+  readonly concurrency: number
+  /** The time by the clock that counts, as far as it is known here without asking. */
+  nowMs(): number
+
+  /** Begins to listen for what other processes send. */
+  listen(receiver: Receiver): Promise<void>
+  /** From when it resolves, every letter of every process comes here. */
+  hearAll(): Promise<void>
+
+  /**
+   * Runs `work` in a transaction, again from the start where it gave way to another or the database was lost before the
+   * commit, until `byMs` (by the monotonic clock).
+   */
+  transaction<Result>(work: (transaction: Transaction) => Promise<Result>, byMs?: number): Promise<Result>
+
+  /** What is due now, at most so many of each, and when the next will be. */
+  due(limit: number): Promise<Due>
+  /** Resources that match a query, by name: one more than its limit where there are more. */
+  find(query: ListQuery): Promise<readonly Address[]>
+  counts(): Promise<Counts>
+  /** Clears away what nobody can ask for any more. */
+  clear(): Promise<void>
+
+  /** Makes a session that is alive for its ttl from now on; false where there is one of that id. */
+  insertSession(session: SessionRequest): Promise<boolean>
+  /**
+   * Renews a session that is alive, and notes that it is at this process; nothing where it is not alive. `farewell` is
+   * a letter for the process that it was at until now, if that was another one, sent in the same transaction.
+   */
+  renewSession(session: string, farewell: string): Promise<RenewedSession | undefined>
+  /** The places of a session that is alive; nothing where it is not. */
+  placesOf(session: string): Promise<readonly Place[] | undefined>
+  /**
+   * Ends a session: one that is alive (`left`), or one whose time is over (`lost`). Says how it has ended, and what hangs
+   * off it; nothing where it has not ended. From then on no step finds it alive, and it stays until it is removed.
+   */
+  endSession(session: string, how: 'left' | 'lost'): Promise<EndedSession | undefined>
+  /** Removes a session that has ended, unless something still hangs off it. */
+  removeSession(session: string): Promise<void>
+
+  /** The policy as it was written; nothing where there is none yet. */
+  readPolicy(): Promise<WrittenPolicy | undefined>
+  /** Writes the version after this one; false where it is not the present version (0: there is none yet). */
+  writePolicy(text: string, expectedVersion: number): Promise<boolean>
+
+  close(): Promise<void>
+}
+
+/** Who is told of what has come from other processes. */
+export interface Receiver {
+  /** A letter, as it was sent; each one once, those of one resource in the order in which they were committed. */
+  receive(letter: string): void
+  /** Some may have been missed. */
+  missed(): void
+}
+
+/** One transaction. Where it is not committed, nothing has changed. */
+export interface Transaction {
+  /**
+   * Opens resources: from here to the end of the transaction nobody else changes them. Before it resolves, every letter
+   * that earlier changes of them have left for this process was received. One that is not there is given empty, and a
+   * session that is found alive stays so until the end of the transaction.
+   */
+  open(openings: readonly Opening[], how: OpenMode): Promise<Opened>
+  /** Reads another part of a resource that is open. */
+  read(address: Address, wanted: Wanted): Promise<Part>
+  /** The policy as it is in this transaction. */
+  policy(): Promise<WrittenPolicy>
+  /** Which processes these sessions are at. */
+  processesOf(sessions: readonly string[]): Promise<readonly string[]>
+  /**
+   * Makes all of these changes, sends their letters, and signals those whom the letters are for. Throws `UnknownOutcome`
+   * where it is not known whether they were made.
+   */
+  commit(changes: readonly Change[]): Promise<void>
+}
+
+/**
+ * `wait`: waits for whoever has it open. `free`: waits for nobody; what is not there, or is open elsewhere, is left out.
+ * `look`: it is not going to be changed.
+ */
+export type OpenMode = 'wait' | 'free' | 'look'
+
+export interface Opening {
+  readonly address: Address
+  /** Sessions of which has to be known whether they are alive. */
+  readonly sessions: readonly string[]
+  /** What will be wanted of it. */
+  readonly parts: readonly Wanted[]
+}
+
+export interface Opened {
+  readonly nowMs: number
+  readonly policyVersion: number
+  /** The other processes that hear of everything. */
+  readonly hearers: readonly string[]
+  readonly alive: ReadonlySet<string>
+  /** In the order of the openings; nothing for those that were left out. */
+  readonly resources: readonly (OpenedResource | undefined)[]
+}
+
+export interface OpenedResource {
+  /** What was written of it last; nothing where it is new. */
+  readonly text: string | undefined
+  readonly fence: number
+  /** No fence at or below it is granted. */
+  readonly fenceFloor: number
+  /** Those that were asked for, in that order. */
+  readonly parts: readonly Part[]
+}
+
+/** Some of the waiters or memories of a resource. */
+export type Wanted =
+  /** So many of the oldest waiters of a queue. */
+  | { readonly what: 'first'; readonly operation: string; readonly count: number }
+  /** So many of the oldest waiters of all queues, after a ticket. */
+  | { readonly what: 'oldest'; readonly count: number; readonly after: number }
+  | { readonly what: 'owners'; readonly owners: readonly { readonly operation: string; readonly owner: string }[] }
+  | { readonly what: 'revision'; readonly operation: string; readonly revision: string | undefined }
+  /** How many stand before each of these tickets of a queue. */
+  | { readonly what: 'positions'; readonly operation: string; readonly tickets: readonly number[] }
+  /** The waiters that are due, the earliest first, and when the next will be. */
+  | { readonly what: 'due'; readonly nowMs: number }
+  /** What is remembered of these asks. */
+  | { readonly what: 'memories'; readonly asks: readonly AskName[] }
+
+/** What was read of a `Wanted`; only what it asks for is there. */
+export interface Part {
+  readonly waiters?: readonly StoredWaiter[]
+  /** By ticket. */
+  readonly before?: readonly (readonly [number, number])[]
+  readonly nextDueMs?: number | undefined
+  readonly memories?: readonly StoredMemory[]
+}
+
+export interface StoredWaiter {
+  readonly waiter: Waiter
+  /** The process that its session is at, if it has one. */
+  readonly process: string | undefined
+}
+
+export type MemoryKind = 'answer' | 'released'
+
+export interface StoredMemory extends AskName {
+  readonly kind: MemoryKind
+  readonly value: KeptAnswer | EndedAsk
+}
+
+/** What the steps of one resource have come to. */
+export interface Change {
+  readonly address: Address
+  readonly nowMs: number
+  /** Nothing where it is as it was; `idle` where it is to be forgotten, all but its fence. */
+  readonly state: WrittenState | 'idle' | undefined
+  readonly fence: number
+  /** Where it is forgotten, the floor has to be raised to its fence; a floor is never lowered. */
+  readonly leavesFence: boolean
+  readonly waiters: Readonly<Record<'appended' | 'removed' | 'renewed', readonly Waiter[]>>
+  readonly memories: readonly MemoryChange[]
+  readonly places: PlaceChanges
+  readonly letter: { readonly to: readonly string[]; readonly text: string } | undefined
+  /** The steps themselves, for those who check histories. */
+  readonly steps: readonly TakenStep[]
+}
+
+export interface WrittenState {
+  readonly text: string
+  readonly grants: number
+  readonly waiters: number
+  readonly dueAtMs: number | undefined
+}
+
+/** `value`: nothing where it has to go. */
+export interface MemoryChange extends AskName {
+  readonly kind: MemoryKind
+  readonly node: string | undefined
+  readonly value: KeptAnswer | EndedAsk | undefined
+}
+
+/** A command that was run, and what came of it. */
+export interface TakenStep {
+  readonly command: Command
+  readonly facts?: Facts | undefined
+  readonly reply: Reply
+  readonly events: readonly Event[]
+}
+
+export interface Due {
+  readonly resources: readonly Address[]
+  readonly sessions: readonly string[]
+  readonly nextMs: number | undefined
+  /** How many wait in all. */
+  readonly waiting: number
+}
+
+export interface RenewedSession {
+  readonly ttlMs: number
+  readonly places: number
+}
+
+export interface EndedSession {
+  readonly how: 'left' | 'lost'
+  readonly places: readonly Place[]
+}
+
+export interface WrittenPolicy {
+  readonly version: number
+  readonly text: string
+}

@@ -1,0 +1,204 @@
+import type { AskName, Command, Facts, Policy, Refused, ReplyTo } from '../../core/index.ts'
+import type {
+  Address,
+  Counts,
+  ListQuery,
+  Page,
+  Place,
+  SessionReply,
+  SessionRequest,
+  Store,
+  StoreEvent,
+  VersionedPolicy,
+} from '../store.ts'
+import type { Timing } from '../timing.ts'
+import { type View, Views } from '../views.ts'
+import { DEADLINE_MS } from './attempts.ts'
+import type { Backend, TakenStep } from './backend.ts'
+import { Deliveries } from './deliveries.ts'
+import { Dispatch } from './dispatch.ts'
+import { Lanes } from './lanes.ts'
+import { letterFrom, type StepsLetter } from './letter.ts'
+import { listOf } from './listing.ts'
+import type { Taking } from './open-resource.ts'
+import { RemoteSessions } from './sessions.ts'
+import { type Job, Steps } from './steps.ts'
+import { StoredPolicy } from './stored-policy.ts'
+import { Sweeps } from './sweeps.ts'
+
+export interface RemoteStoreOptions {
+  readonly timing: Timing
+  /** The first process writes it down; every later one must be configured alike. Absent: whatever is stored counts. */
+  readonly policy?: Policy | undefined
+  /** Every step is kept with its change, for those who check histories. */
+  readonly recordHistory?: boolean | undefined
+}
+
+/** What is left behind where the database does not answer is cleared away by others. */
+const TIDY_MS = 2_000
+
+/** A store in a database that many processes share. */
+export async function openRemoteStore(backend: Backend, options: RemoteStoreOptions): Promise<Store> {
+  const store = new RemoteStore(backend, options)
+  await store.start(options.policy)
+  return store
+}
+
+class RemoteStore extends Views implements Store {
+  readonly #backend: Backend
+  readonly #timing: Timing
+  readonly #policy: StoredPolicy
+  readonly #steps: Steps
+  readonly #dispatch: Dispatch
+  readonly #lanes: Lanes<Taking, TakenStep>
+  readonly #sessions: RemoteSessions
+  readonly #sweeps: Sweeps
+  readonly #deliveries = new Deliveries((letter) => this.#tell(letter))
+  readonly #listeners = new Set<Listener>()
+  #seq = 0
+
+  constructor(backend: Backend, { timing, recordHistory = false }: RemoteStoreOptions) {
+    super()
+    this.#backend = backend
+    this.#timing = timing
+    this.#policy = new StoredPolicy(backend)
+    this.#sweeps = new Sweeps(backend, timing)
+    this.#sessions = new RemoteSessions(backend, (place, command) => this.#run(place, { command }))
+    this.#steps = new Steps(backend, {
+      policy: this.#policy,
+      deliveries: this.#deliveries,
+      isHere: (session) => this.#sessions.isHere(session),
+      missed: () => this.#missed(),
+      recordHistory,
+    })
+    this.#dispatch = new Dispatch(this.#steps, backend.concurrency)
+    this.#lanes = new Lanes((address, takings, byMs) => this.#take({ address, takings, byMs }))
+  }
+
+  async start(policy: Policy | undefined): Promise<void> {
+    await this.#policy.begin(policy)
+    await this.#sweeps.look(0)
+    await this.#backend.listen({ receive: (text) => this.#receive(text), missed: () => this.#missed() })
+  }
+
+  nowMs(): number {
+    return this.#backend.nowMs()
+  }
+
+  async step<C extends Command>(address: Address, command: C, facts?: Facts): Promise<ReplyTo<C> | Refused> {
+    const { reply } = await this.#run(address, { command, facts })
+    return reply as ReplyTo<C> | Refused
+  }
+
+  list(query: ListQuery): Promise<Page> {
+    return listOf(this.#backend, (address, view) => this.look(address, view), query)
+  }
+
+  async openSession(request: SessionRequest): Promise<SessionReply> {
+    const reply = await this.#sessions.open(request)
+    if (reply.status === 'alive') this.#sweeps.expect(this.#backend.nowMs() + reply.ttlMs)
+    return reply
+  }
+
+  renewSession(session: string): Promise<SessionReply> {
+    return this.#sessions.renew(session)
+  }
+
+  closeSession(session: string): Promise<void> {
+    return this.#sessions.end(session, 'left')
+  }
+
+  places(session: string): Promise<readonly Place[] | undefined> {
+    return this.#backend.placesOf(session)
+  }
+
+  async sweep(limit: number): Promise<void> {
+    const { sessions, resources } = await this.#sweeps.look(limit)
+    for (const session of sessions) await this.#sessions.end(session, 'lost')
+    await Promise.all(resources.map((address) => this.#run(address, { command: { type: 'expire' } })))
+    await this.#sweeps.clear()
+  }
+
+  nextDeadlineMs(): number {
+    return this.#sweeps.nextMs()
+  }
+
+  subscribe(listener: (event: StoreEvent) => void, onGap?: () => void): () => void {
+    const entry = { listener, onGap }
+    this.#listeners.add(entry)
+    return () => this.#listeners.delete(entry)
+  }
+
+  hearAll(): Promise<void> {
+    return this.#backend.hearAll()
+  }
+
+  policy(): Promise<VersionedPolicy> {
+    return this.#policy.read()
+  }
+
+  applyPolicy(policy: Policy, expectedVersion: number): Promise<VersionedPolicy & { readonly applied: boolean }> {
+    return this.#policy.apply(policy, expectedVersion)
+  }
+
+  waiting(): number {
+    return this.#sweeps.waiting
+  }
+
+  counts(): Promise<Counts> {
+    return this.#backend.counts()
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear()
+    await this.#timing.within(TIDY_MS, this.#sweeps.clear(0), () => new Error('no answer')).catch(() => {})
+    await this.#backend.close()
+  }
+
+  /** Where something is due, it is done first. */
+  protected async look<Result>(
+    address: Address,
+    view: View<Result>,
+    asks: readonly AskName[] = [],
+  ): Promise<Result | undefined> {
+    for (;;) {
+      const { result, isDue } = await this.#steps.look(address, view, asks)
+      if (!isDue) return result
+      await this.#run(address, { command: { type: 'expire' } })
+    }
+  }
+
+  #run({ namespace, resource }: Address, taking: Taking): Promise<TakenStep> {
+    return this.#lanes.go({ namespace, resource }, taking, this.#timing.monoMs() + DEADLINE_MS)
+  }
+
+  async #take(job: Job): Promise<readonly TakenStep[]> {
+    const { steps, waiting } = await this.#dispatch.run(job)
+    const events = steps.flatMap((step) => step.events)
+    this.#sweeps.took(events, waiting)
+    return steps
+  }
+
+  #receive(text: string): void {
+    const letter = letterFrom(text)
+    if ('moved' in letter) this.#sessions.moved(letter.moved)
+    else this.#deliveries.receive(letter)
+  }
+
+  #tell({ events, dueAtMs, namespace, resource, atMs }: StepsLetter): void {
+    this.#sweeps.expect(dueAtMs)
+    for (const each of events) {
+      const event: StoreEvent = { ...each, namespace, resource, atMs, seq: ++this.#seq }
+      for (const { listener } of this.#listeners) listener(event)
+    }
+  }
+
+  #missed(): void {
+    for (const { onGap } of this.#listeners) onGap?.()
+  }
+}
+
+interface Listener {
+  readonly listener: (event: StoreEvent) => void
+  readonly onGap: (() => void) | undefined
+}

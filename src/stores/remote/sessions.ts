@@ -1,0 +1,70 @@
+import type { Command } from '../../core/index.ts'
+import { type Place, SESSION_LOST, type SessionReply, type SessionRequest } from '../store.ts'
+import type { Backend } from './backend.ts'
+import { letterText } from './letter.ts'
+
+/** Sessions in a database. One is alive until its time is over by the clock that counts, or until it is ended. */
+export class RemoteSessions {
+  readonly #backend: Backend
+  readonly #step: (place: Place, command: Command) => Promise<unknown>
+  /** Those that are at this process: they were last opened or renewed here. */
+  readonly #here = new Set<string>()
+  /** Those that are being renewed, and of them those that have moved meanwhile. */
+  readonly #renewing = new Map<string, { isMoved: boolean }>()
+
+  constructor(backend: Backend, step: (place: Place, command: Command) => Promise<unknown>) {
+    this.#backend = backend
+    this.#step = step
+  }
+
+  isHere(session: string): boolean {
+    return this.#here.has(session)
+  }
+
+  /** It is at another process now. */
+  moved(session: string): void {
+    this.#here.delete(session)
+    const renewal = this.#renewing.get(session)
+    if (renewal) renewal.isMoved = true
+  }
+
+  async open(request: SessionRequest): Promise<SessionReply> {
+    const { session, ttlMs } = request
+    for (;;) {
+      const reply = await this.renew(session)
+      if (reply.status === 'alive') return reply
+      // It may be there still, though its time is over: what hangs off it belongs to its earlier life.
+      await this.end(session, 'lost')
+      if (!(await this.#backend.insertSession(request))) continue
+      this.#here.add(session)
+      return { status: 'alive', ttlMs, places: 0 }
+    }
+  }
+
+  async renew(session: string): Promise<SessionReply> {
+    const renewal = { isMoved: false }
+    this.#renewing.set(session, renewal)
+    try {
+      const renewed = await this.#backend.renewSession(session, letterText({ moved: session }))
+      // Where it moved at the same time, it is not known which came last: then its process is looked up whenever it matters.
+      if (renewed && !renewal.isMoved) this.#here.add(session)
+      else this.#here.delete(session)
+      return renewed ? { status: 'alive', ...renewed } : SESSION_LOST
+    } finally {
+      this.#renewing.delete(session)
+    }
+  }
+
+  /** Ends the session, then takes its places away one by one. Who dies in the middle is followed by another. */
+  async end(session: string, how: 'left' | 'lost'): Promise<void> {
+    const ended = await this.#backend.endSession(session, how)
+    if (!ended) return
+    const type = ended.how === 'left' ? 'leave' : 'session-lost'
+    for (const place of ended.places) {
+      const { operation, node, owner } = place
+      await this.#step(place, { type, session, operation, node, owner })
+    }
+    await this.#backend.removeSession(session)
+    this.#here.delete(session)
+  }
+}

@@ -1,0 +1,78 @@
+import type { Event } from '../../core/index.ts'
+import type { Timing } from '../timing.ts'
+import type { Backend, Due } from './backend.ts'
+
+/** Every process looks at least as often for deadlines that it has not heard of. */
+const LOOK_MS = 10_000
+/** And not more often because somebody stands in line. */
+const LOOK_AGAIN_MS = 500
+/** Processes that wake for the same deadline come one after the other: the first has done it when the next one looks. */
+const SPREAD_MS = 100
+const CLEAR_MS = 10_000
+
+/** What a process knows of when something is due, and how many wait: from its own steps, letters, and looking. */
+export class Sweeps {
+  readonly #backend: Backend
+  readonly #timing: Timing
+  #nextMs: number | undefined
+  #lookedAtMs: number
+  #spreadMs = 0
+  #clearedAtMs: number
+  #hasLitter = false
+  #waiting = 0
+
+  constructor(backend: Backend, timing: Timing) {
+    this.#backend = backend
+    this.#timing = timing
+    this.#lookedAtMs = backend.nowMs()
+    this.#clearedAtMs = timing.monoMs()
+  }
+
+  /** How many wait in all. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  nextMs(): number {
+    const dueMs = this.#nextMs === undefined ? Infinity : this.#nextMs + this.#spreadMs
+    return Math.min(dueMs, this.#lookedAtMs + LOOK_MS)
+  }
+
+  /** Something is due then. */
+  expect(atMs: number | undefined): void {
+    if (atMs !== undefined) this.#nextMs = Math.min(this.#nextMs ?? atMs, atMs)
+  }
+
+  /** A step of this process has done this. */
+  took(events: readonly Event[], waiting: number): void {
+    this.#waiting = Math.max(0, this.#waiting + waiting)
+    // Only what ends leaves something behind.
+    this.#hasLitter ||= events.some(({ type }) => type === 'ended' || type === 'told')
+    // Whoever is in the way may have a deadline that was not known here when this process looked last.
+    if (events.some(({ type }) => type === 'queued')) this.expect(this.#lookedAtMs + LOOK_AGAIN_MS)
+  }
+
+  /** Looks what is due. */
+  async look(limit: number): Promise<Due> {
+    const knownMs = this.#nextMs
+    // What is heard of while this looks is not in what it finds.
+    this.#nextMs = undefined
+    const due = await this.#backend.due(limit).catch((error) => {
+      this.expect(knownMs)
+      throw error
+    })
+    this.#lookedAtMs = this.#backend.nowMs()
+    this.#spreadMs = Math.floor(this.#timing.random() * SPREAD_MS)
+    this.expect(due.nextMs)
+    this.#waiting = due.waiting
+    return due
+  }
+
+  /** Clears away what this process may have left behind, now and then. One that does nothing leaves it to those that do. */
+  async clear(pauseMs = CLEAR_MS): Promise<void> {
+    if (!this.#hasLitter || this.#timing.monoMs() < this.#clearedAtMs + pauseMs) return
+    this.#clearedAtMs = this.#timing.monoMs()
+    this.#hasLitter = false
+    await this.#backend.clear()
+  }
+}

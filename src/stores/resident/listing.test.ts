@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { hashOf, nameOf } from '../address.ts'
+import { listOf } from './listing.ts'
+import { resourceFromText, resourceToText } from './resource-text.ts'
+import { Shards } from './shards.ts'
+
+const COUNT = 12_000
+const at = (index: number) => ({ namespace: 'default', resource: `r${String(index).padStart(5, '0')}` })
+
+/** So many resources that nobody has asked for yet. */
+function coldShards(): Shards {
+  const dormancy = { liveLimit: 10, toText: resourceToText, fromText: resourceFromText }
+  const shards = new Shards({ dormancy })
+  for (let index = 0; index < COUNT; index++) {
+    const name = nameOf(at(index))
+    const page = Buffer.from(`${name}{"fence":1,"references":["n"]}`)
+    const { resource } = at(index)
+    shards.cold.add({
+      page,
+      nameFrom: 0,
+      from: name.length,
+      to: page.length,
+      hash: hashOf(resource),
+      deadlineMs: Infinity,
+    })
+  }
+  return shards
+}
+
+test('others have their turn while a long list is read, and what they touch is in it once', async () => {
+  const shards = coldShards()
+  let pauses = 0
+  const pause = async () => {
+    pauses++
+    // One that was met already, and one that was not.
+    for (const index of [pauses, COUNT - pauses]) shards.get(at(index))
+  }
+  const names: string[] = []
+  let after: string | undefined
+  do {
+    const page = await listOf(shards, { limit: 5_000, after }, pause)
+    names.push(...page.resources.map(({ resource }) => resource))
+    after = page.next
+  } while (after !== undefined)
+  expect(pauses).toBeGreaterThanOrEqual(6)
+  expect(names).toEqual(Array.from({ length: COUNT }, (_, index) => at(index).resource))
+})
+
+test('one that has become idle while a list is read is not in it', async () => {
+  const shards = coldShards()
+  const pause = async () => {
+    const slot = shards.get(at(3))
+    if (!slot) return
+    shards.wake(slot).references.clear()
+    shards.settle(slot, undefined)
+  }
+  const { resources } = await listOf(shards, { limit: 5 }, pause)
+  expect(resources.map(({ resource }) => resource)).toEqual([0, 1, 2, 4].map((index) => at(index).resource))
+})

@@ -1,0 +1,227 @@
+import {
+  type Command,
+  type Context,
+  EDITION,
+  type Event,
+  type Facts,
+  policyOf,
+  type Refused,
+  type Reply,
+  type ReplyTo,
+  type Resource,
+  type Step,
+  step,
+} from '../../core/index.ts'
+import { addressOf } from '../address.ts'
+import type {
+  Address,
+  Counts,
+  ListQuery,
+  Page,
+  Place,
+  SessionReply,
+  SessionRequest,
+  VersionedPolicy,
+} from '../store.ts'
+import { listOf } from './listing.ts'
+import { Sessions } from './sessions.ts'
+import { type Dormancy, Shards } from './shards.ts'
+import type { Slot } from './slot.ts'
+
+export interface StepTaken extends Address {
+  readonly nowMs: number
+  readonly command: Command
+  readonly facts?: Facts | undefined
+  readonly reply: Reply
+  readonly events: readonly Event[]
+}
+
+/** A command, and all that the outside says of it. */
+export interface Taking<C extends Command> {
+  readonly command: C
+  readonly facts?: Facts | undefined
+  readonly nowMs: number
+}
+
+/** Told of everything that changes, in order and at once: whoever keeps it or carries it on. */
+export interface Journal {
+  ran(step: StepTaken): void
+  opened?(session: SessionRequest): void
+  ended?(session: string): void
+}
+
+export interface ResidentOptions {
+  readonly policy: VersionedPolicy
+  readonly dormancy?: Dormancy
+}
+
+/**
+ * The whole state of a store that lives in one process: resources, sessions, policy. It is told the time, and the same
+ * changes at the same times bring it to the same state. JavaScript runs one step at a time, so every step is atomic.
+ */
+export class Resident {
+  readonly shards: Shards
+  readonly sessions = new Sessions()
+  policy: VersionedPolicy
+  /** Of the rules: an older one while what was done under it is done again. */
+  edition = EDITION
+  journal: Journal | undefined
+  /** Called before a resource changes, for whoever copies it just then. */
+  beforeChange: ((slot: Slot) => void) | undefined
+  #grants = 0
+  #waiters = 0
+
+  constructor({ policy, dormancy }: ResidentOptions) {
+    this.policy = policy
+    this.shards = new Shards({ dormancy })
+  }
+
+  step<C extends Command>(address: Address, taking: Taking<C>): ReplyTo<C> | Refused {
+    this.#endDueSessions(taking.nowMs)
+    return this.#take(address, taking)
+  }
+
+  /** The resource as it is at this moment, its due deadlines applied. */
+  read(address: Address, nowMs: number): Resource | undefined {
+    this.#endDueSessions(nowMs)
+    const slot = this.shards.get(address)
+    if (slot === undefined) return undefined
+    if ((this.shards.deadlineMs(slot, address.resource) ?? Infinity) > nowMs) return this.shards.look(slot)
+    this.#take(address, { command: { type: 'expire' }, nowMs })
+    const settled = this.shards.get(address)
+    return settled && this.shards.look(settled)
+  }
+
+  list(query: ListQuery): Promise<Page> {
+    return listOf(this.shards, query)
+  }
+
+  openSession(request: SessionRequest, nowMs: number): SessionReply {
+    this.#endDueSessions(nowMs)
+    if (!this.sessions.isAlive(request.session)) this.journal?.opened?.(request)
+    return this.sessions.open(request, nowMs)
+  }
+
+  renewSession(session: string, nowMs: number): SessionReply {
+    this.#endDueSessions(nowMs)
+    return this.sessions.renew(session, nowMs)
+  }
+
+  /** Closed by its client: what hung off it was left. */
+  closeSession(session: string, nowMs: number): void {
+    this.#endDueSessions(nowMs)
+    this.#endSession(session, 'leave', nowMs)
+  }
+
+  places(session: string): readonly Place[] | undefined {
+    return this.sessions.places(session)
+  }
+
+  sweep(limit: number, nowMs: number): void {
+    this.#endDueSessions(nowMs)
+    for (let count = 0; count < limit; count++) {
+      const slot = this.shards.due(nowMs)
+      if (!slot) return
+      this.#take(addressOf(slot.name), { command: { type: 'expire' }, nowMs })
+    }
+  }
+
+  /** After the store was away: everybody who was alive is alive for one more ttl. */
+  recover(nowMs: number): void {
+    this.sessions.renewAll(nowMs)
+    for (const slot of this.#active()) {
+      if (!slot.runsOut) continue
+      const slept = slot.live === undefined
+      this.#take(addressOf(slot.name), { command: { type: 'recover' }, nowMs })
+      // There may be very many of them, and none was asked for.
+      if (slept) this.shards.rest(slot)
+    }
+  }
+
+  /** Counts anew, and finds the places of sessions, after resources were read from elsewhere. */
+  takeStock(): void {
+    this.#grants = 0
+    this.#waiters = 0
+    for (const slot of this.#active()) {
+      const { grants, waiters, places } = this.shards.holdings(slot)
+      this.#grants += grants
+      this.#waiters += waiters
+      const address = addressOf(slot.name)
+      this.sessions.follow(address, { gained: places, lost: [] })
+    }
+  }
+
+  nextDeadlineMs(): number | undefined {
+    const nextMs = Math.min(this.sessions.nextDeadlineMs() ?? Infinity, this.shards.nextDeadlineMs() ?? Infinity)
+    return nextMs === Infinity ? undefined : nextMs
+  }
+
+  counts(): Counts {
+    return { resources: this.shards.size, grants: this.#grants, waiters: this.#waiters, sessions: this.sessions.size }
+  }
+
+  /** One step of one resource and what follows from it here, told to nobody: also how a journal is played again. */
+  run<C extends Command>(address: Address, { command, facts, nowMs }: Taking<C>): Step<C> {
+    const slot = this.shards.getOrCreate(address)
+    this.beforeChange?.(slot)
+    const resource = this.shards.wake(slot)
+    const before = { grants: resource.grants.size, waiters: resource.waiters.size }
+    const session = command.type === 'acquire' ? command.session : undefined
+    const taken = step(resource, command, {
+      ...facts,
+      ...this.#context(address, nowMs),
+      sessionAlive: session === undefined || this.sessions.isAlive(session),
+      edition: this.edition,
+    })
+    this.#grants += resource.grants.size - before.grants
+    this.#waiters += resource.waiters.size - before.waiters
+    this.sessions.follow(address, taken.places)
+    this.shards.settle(slot, taken.nextDeadlineMs)
+    return taken
+  }
+
+  /** A look at a resource as it is at this moment. */
+  look<Result>(
+    address: Address,
+    nowMs: number,
+    view: (resource: Resource, context: Context) => Result,
+  ): Result | undefined {
+    const resource = this.read(address, nowMs)
+    return resource && view(resource, this.#context(address, nowMs))
+  }
+
+  #context({ namespace, resource }: Address, nowMs: number): Context {
+    const fenceFloor = this.shards.fenceFloor(resource)
+    return { nowMs, policy: policyOf(this.policy.policy, namespace), fenceFloor }
+  }
+
+  /**
+   * In the order in which they were read. What becomes idle leaves its fence to others, so the order matters, and this one
+   * is the same whenever the same is read.
+   */
+  #active(): readonly Slot[] {
+    return [...this.shards.slots()].filter(({ isActive }) => isActive)
+  }
+
+  #take<C extends Command>(address: Address, taking: Taking<C>): ReplyTo<C> | Refused {
+    const { reply, events } = this.run(address, taking)
+    const { command, facts, nowMs } = taking
+    const { namespace, resource } = address
+    this.journal?.ran({ namespace, resource, nowMs, command, ...(facts && { facts }), reply, events })
+    return reply
+  }
+
+  #endDueSessions(nowMs: number): void {
+    for (let id = this.sessions.due(nowMs); id !== undefined; id = this.sessions.due(nowMs))
+      this.#endSession(id, 'session-lost', nowMs)
+  }
+
+  #endSession(session: string, type: 'leave' | 'session-lost', nowMs: number): void {
+    if (!this.sessions.isAlive(session)) return
+    this.journal?.ended?.(session)
+    for (const place of this.sessions.end(session)) {
+      const { operation, node, owner } = place
+      this.#take(place, { command: { type, session, operation, node, owner }, nowMs })
+    }
+  }
+}

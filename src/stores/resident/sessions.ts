@@ -1,0 +1,83 @@
+import { Deadlines, type PlaceChanges, type SessionPlace } from '../../core/index.ts'
+import { nameOf } from '../address.ts'
+import { type Address, type Place, SESSION_LOST, type SessionReply, type SessionRequest } from '../store.ts'
+
+/** Sessions in memory: who is alive until when, and which places hang off each. */
+export class Sessions {
+  readonly #sessions = new Map<string, Session>()
+  /** Those opened first end first where several end at once. */
+  readonly #deadlines = new Deadlines<Session>({ rank: ({ opened }) => opened })
+  #opened = 0
+
+  get size(): number {
+    return this.#sessions.size
+  }
+
+  nextDeadlineMs(): number | undefined {
+    return this.#deadlines.nextMs()
+  }
+
+  isAlive(session: string): boolean {
+    return this.#sessions.has(session)
+  }
+
+  open({ session: id, node, ttlMs }: SessionRequest, nowMs: number): SessionReply {
+    if (!this.#sessions.has(id))
+      this.#sessions.set(id, { session: id, node, ttlMs, opened: ++this.#opened, places: new Map() })
+    return this.renew(id, nowMs)
+  }
+
+  renew(id: string, nowMs: number): SessionReply {
+    const session = this.#sessions.get(id)
+    if (!session) return SESSION_LOST
+    this.#deadlines.set(session, nowMs + session.ttlMs)
+    return { status: 'alive', ttlMs: session.ttlMs, places: session.places.size }
+  }
+
+  renewAll(nowMs: number): void {
+    for (const id of this.#sessions.keys()) this.renew(id, nowMs)
+  }
+
+  /** Who is alive, as they were opened. */
+  all(): readonly SessionRequest[] {
+    return [...this.#sessions.values()]
+  }
+
+  places(id: string): readonly Place[] | undefined {
+    const session = this.#sessions.get(id)
+    return session && [...session.places.values()]
+  }
+
+  /** Ends a session and returns the places that go with it, by name: the order in which they came is not kept. */
+  end(id: string): readonly Place[] {
+    const session = this.#sessions.get(id)
+    if (!session) return []
+    this.#sessions.delete(id)
+    this.#deadlines.set(session, undefined)
+    return [...session.places].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, place]) => place)
+  }
+
+  /** The id of a session whose ttl has run out. */
+  due(nowMs: number): string | undefined {
+    return this.#deadlines.due(nowMs)?.session
+  }
+
+  /** A step has changed what hangs off sessions. */
+  follow({ namespace, resource }: Address, { gained, lost }: PlaceChanges): void {
+    const change = ({ session: id, ...of }: SessionPlace, to: (places: Map<string, Place>, place: Place) => void) => {
+      const session = this.#sessions.get(id)
+      if (session) to(session.places, { namespace, resource, ...of })
+    }
+    for (const place of lost) change(place, (places, each) => places.delete(placeName(each)))
+    for (const place of gained) change(place, (places, each) => places.set(placeName(each), each))
+  }
+}
+
+interface Session extends SessionRequest {
+  readonly opened: number
+  readonly places: Map<string, Place>
+}
+
+function placeName(place: Place): string {
+  return JSON.stringify([nameOf(place), place.operation, place.node, place.owner])
+}

@@ -1,0 +1,223 @@
+import { Deadlines, isIdle, placesOf, type Resource, resourceInMemory, type SessionPlace } from '../../core/index.ts'
+import { addressOf, hashOf, nameOf } from '../address.ts'
+import type { Address } from '../store.ts'
+import { ColdRecords } from './cold-records.ts'
+import { dueIndexes, Slot, TextPages } from './slot.ts'
+
+/** How resources are kept that nobody has touched for a while: as text, which costs a fraction of a live one. */
+export interface Dormancy {
+  /** About how many of those touched last stay live. */
+  readonly liveLimit: number
+  toText(resource: Resource): string
+  fromText(text: string, address: Address): Resource
+}
+
+/** Who holds and who waits. */
+export interface Holdings {
+  readonly grants: number
+  readonly waiters: number
+  /** What hangs off sessions. */
+  readonly places: readonly SessionPlace[]
+}
+
+/** Resources in memory, with what is due when, in shards by the resource id alone: all operations of one meet in one. */
+export class Shards {
+  readonly #shards: Shard[]
+  readonly #dormancy: Dormancy | undefined
+  readonly #texts = new TextPages()
+  /** Those that nobody has asked for yet. */
+  readonly cold = new ColdRecords()
+  /** How many of the cold ones have been written down in this generation. */
+  coldWritten = 0
+  /** Those touched in this round, and those of the round before that may fall asleep. */
+  #awake: Slot[] = []
+  #drowsy: Slot[] = []
+  #round = 0
+  /** What new slots are born into. */
+  generation = 0
+
+  constructor({ count = 32, dormancy }: { readonly count?: number; readonly dormancy?: Dormancy } = {}) {
+    this.#dormancy = dormancy
+    this.#shards = Array.from({ length: count }, () => ({
+      slots: new Map(),
+      deadlines: new Deadlines({ indexes: dueIndexes }),
+      fenceFloor: 0,
+    }))
+  }
+
+  get(address: Address): Slot | undefined {
+    const hash = hashOf(address.resource)
+    const name = nameOf(address)
+    return this.#shardOf(hash).slots.get(name) ?? this.#fromCold(this.cold.find(name, hash))
+  }
+
+  getOrCreate(address: Address): Slot {
+    const hash = hashOf(address.resource)
+    const { slots } = this.#shardOf(hash)
+    const name = nameOf(address)
+    let slot = slots.get(name) ?? this.#fromCold(this.cold.find(name, hash))
+    if (!slot) {
+      slot = new Slot(name, this.generation)
+      slot.live = resourceInMemory(address.namespace, address.resource)
+      slots.set(name, slot)
+    }
+    return slot
+  }
+
+  /** Puts a resource that was read from elsewhere to its place, as text. */
+  place({ slot, hash, deadlineMs }: { slot: Slot; hash: number; deadlineMs: number | undefined }): void {
+    const { slots, deadlines } = this.#shardOf(hash)
+    slots.set(slot.name, slot)
+    deadlines.set(slot, deadlineMs)
+  }
+
+  /** The resource for a look at it, not to be changed. */
+  look(slot: Slot): Resource {
+    return slot.live ?? this.#dormancy!.fromText(slot.text, addressOf(slot.name))
+  }
+
+  holdings(slot: Slot): Holdings {
+    const resource = this.look(slot)
+    return { grants: resource.grants.size, waiters: resource.waiters.size, places: placesOf(resource) }
+  }
+
+  /** The resource for a step. Not to be kept beyond that: it may fall asleep. */
+  wake(slot: Slot): Resource {
+    if (this.#dormancy === undefined) return slot.live!
+    if (slot.live === undefined) {
+      slot.setLive(this.#dormancy.fromText(slot.text, addressOf(slot.name)))
+    }
+    if (slot.round !== this.#round) {
+      slot.round = this.#round
+      this.#awake.push(slot)
+    }
+    return slot.live!
+  }
+
+  /** Lets one fall asleep at once. */
+  rest(slot: Slot): void {
+    if (this.#dormancy && slot.live) this.#texts.put(slot, this.#dormancy.toText(slot.live))
+  }
+
+  textOf(slot: Slot): string {
+    return slot.live ? this.#dormancy!.toText(slot.live) : slot.text
+  }
+
+  deadlineMs(slot: Slot, resource: string): number | undefined {
+    return this.#shardOf(hashOf(resource)).deadlines.atMs(slot)
+  }
+
+  fenceFloor(resource: string): number {
+    return this.#shardOf(hashOf(resource)).fenceFloor
+  }
+
+  get fenceFloors(): readonly number[] {
+    return this.#shards.map(({ fenceFloor }) => fenceFloor)
+  }
+
+  raiseFenceFloors(floors: readonly number[]): void {
+    for (const [index, shard] of this.#shards.entries())
+      shard.fenceFloor = Math.max(shard.fenceFloor, floors[index] ?? 0)
+  }
+
+  /** After a step: an idle resource is forgotten and leaves its fence to its shard, another one is due when it says. */
+  settle(slot: Slot, nextDeadlineMs: number | undefined): void {
+    const resource = slot.live!
+    const shard = this.#shardOf(hashOf(resource.id))
+    slot.isActive = resource.grants.size > 0 || resource.waiters.size > 0
+    slot.runsOut = slot.isActive && runsOut(resource)
+    if (!slot.isActive && isIdle(resource)) {
+      shard.fenceFloor = Math.max(shard.fenceFloor, resource.fence)
+      shard.deadlines.set(slot, undefined)
+      shard.slots.delete(slot.name)
+      slot.live = undefined
+    } else shard.deadlines.set(slot, nextDeadlineMs)
+    if (this.#dormancy) this.#fallAsleep(this.#dormancy.liveLimit)
+  }
+
+  /** One that is due; it stays so until it is settled. */
+  due(nowMs: number): Slot | undefined {
+    if ((this.cold.nextMs() ?? Infinity) <= nowMs) return this.#fromCold(this.cold.first())
+    for (const { deadlines } of this.#shards) {
+      const slot = deadlines.due(nowMs)
+      if (slot) return slot
+    }
+    return undefined
+  }
+
+  nextDeadlineMs(): number | undefined {
+    let nextMs = this.cold.nextMs() ?? Infinity
+    for (const { deadlines } of this.#shards) nextMs = Math.min(nextMs, deadlines.nextMs() ?? Infinity)
+    return nextMs === Infinity ? undefined : nextMs
+  }
+
+  get size(): number {
+    return this.#shards.reduce((sum, { slots }) => sum + slots.size, this.cold.size)
+  }
+
+  /** For a look at one, which stays where it is. */
+  peek(name: string): Slot | undefined {
+    const hash = hashOf(addressOf(name).resource)
+    const slot = this.#shardOf(hash).slots.get(name)
+    if (slot) return slot
+    const index = this.cold.find(name, hash)
+    return index === undefined ? undefined : this.cold.slotOf(index, this.generation)
+  }
+
+  /** May be left and taken up again while things change: what is there all the time is met once. Without the cold ones. */
+  *slots(): Generator<Slot> {
+    for (const { slots } of this.#shards) yield* slots.values()
+  }
+
+  /** The cold ones too: one that somebody asks for meanwhile may be met twice. */
+  *all(): Generator<Slot> {
+    for (let index = 0; index < this.cold.count; index++) {
+      if (this.cold.isThere(index)) yield this.cold.slotOf(index, this.generation)
+    }
+    yield* this.slots()
+  }
+
+  #fromCold(index: number | undefined): Slot | undefined {
+    if (index === undefined) return undefined
+    const slot = this.cold.slotOf(index, this.generation - (index < this.coldWritten ? 0 : 1))
+    const { hash } = this.cold.recordOf(index)
+    this.place({ slot, hash, deadlineMs: this.cold.deadlineMs(index) })
+    this.cold.remove(index)
+    return slot
+  }
+
+  /** A few with every step, faster than others are woken, so that no step waits for many. */
+  #fallAsleep(liveLimit: number): void {
+    if (this.#awake.length >= liveLimit && this.#drowsy.length === 0) {
+      this.#drowsy = this.#awake
+      this.#awake = []
+      this.#round++
+    }
+    for (let count = 0; count < 2; count++) {
+      const slot = this.#drowsy.pop()
+      if (slot === undefined) return
+      if (slot.round !== this.#round) this.rest(slot)
+    }
+  }
+
+  #shardOf(hash: number): Shard {
+    return this.#shards[hash % this.#shards.length]!
+  }
+}
+
+interface Shard {
+  readonly slots: Map<string, Slot>
+  readonly deadlines: Deadlines<Slot>
+  /** No forgotten resource of this shard had a higher fence. */
+  fenceFloor: number
+}
+
+/** It has something that could run out and is no session. */
+function runsOut({ grants, waiters }: Resource): boolean {
+  if (waiters.size > 0) return true
+  for (const { claimByMs, holds } of grants.values()) {
+    if (claimByMs !== undefined) return true
+    for (const { session } of holds.values()) if (session === undefined) return true
+  }
+  return false
+}

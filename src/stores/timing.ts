@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto'
+import { performance } from 'node:perf_hooks'
+
+/** Time and chance as a store that talks to others needs them: to give up, to try again, to spread what comes at once. */
+export interface Timing {
+  /** Monotonic milliseconds from an arbitrary start. */
+  monoMs(): number
+  pause(ms: number): Promise<void>
+  /** Resolves as `promise` does, or rejects with what `late` gives once so much time has passed. */
+  within<Result>(limitMs: number, promise: Promise<Result>, late: () => Error): Promise<Result>
+  /** From 0 to 1. */
+  random(): number
+  /** A name that no other process has. */
+  uniqueName(): string
+}
+
+export const systemTiming: Timing = {
+  monoMs: () => performance.now(),
+  pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  within: async (limitMs, promise, late) => {
+    let timer: NodeJS.Timeout | undefined
+    const limit = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(late()), limitMs)
+    })
+    promise.catch(() => {})
+    try {
+      return await Promise.race([promise, limit])
+    } finally {
+      clearTimeout(timer)
+    }
+  },
+  random: () => Math.random(),
+  uniqueName: () => randomBytes(9).toString('hex'),
+}
