@@ -1,3 +1,4 @@
+export { type BackendConformanceOptions, backendConformance } from './backend-conformance.ts'
 export { checkHistory, type Violation } from './check-history.ts'
 export { FencedResource } from './fenced-resource.ts'
 export { describeRecord, type History, type HistoryRecord } from './history.ts'

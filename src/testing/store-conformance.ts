@@ -6,21 +6,35 @@ import type { Case, World } from './conformance/case.ts'
 import { deciding } from './conformance/deciding.ts'
 import { keeping } from './conformance/keeping.ts'
 import { sessions } from './conformance/sessions.ts'
+import { sharing } from './conformance/sharing.ts'
 import { SimulatedClock } from './simulated-clock.ts'
 
 export interface ConformanceOptions {
   readonly name: string
-  /** A new, empty store whose time is this clock's. */
-  readonly open: (options: { readonly clock: Clock; readonly policy: Policy }) => Promise<Store> | Store
+  /**
+   * A store whose time is this clock's, on the data of that name: new and empty where the name is new. A name comes again
+   * only where `isShared`.
+   */
+  readonly open: (options: ConformanceStore) => Promise<Store> | Store
+  /** Whether several processes work on the same data. */
+  readonly isShared?: boolean
   /** How the test runner in use declares a test. */
   readonly test: (name: string, run: () => Promise<void>) => void
   /** Tests that this store cannot pass, by name, each with the reason. */
   readonly skip?: readonly { readonly test: string; readonly reason: string }[]
 }
 
+export interface ConformanceStore {
+  readonly clock: Clock
+  readonly policy: Policy
+  readonly data: string
+}
+
 /** The tests that every store passes: what `stores/store.ts` says, line by line. */
-export function storeConformance({ name, open, test, skip = [] }: ConformanceOptions): void {
+export function storeConformance({ name, open, isShared = false, test, skip = [] }: ConformanceOptions): void {
   const cases: Case[] = [...deciding, ...keeping, ...sessions, ...carrying, ...agreesWithTheCore]
+  if (isShared) cases.push(...sharing)
+  let opened = 0
   for (const { test: unknown } of skip.filter((entry) => !cases.some((each) => each.claim === entry.test))) {
     throw new Error(`storeConformance: there is no test '${unknown}' to skip`)
   }
@@ -28,19 +42,22 @@ export function storeConformance({ name, open, test, skip = [] }: ConformanceOpt
     if (skip.some((entry) => entry.test === claim)) continue
     test(`${name}: ${claim}`, async () => {
       const clock = new SimulatedClock()
-      const opened: Store[] = []
+      const stores: Store[] = []
+      const openOn = async (data: string, chosen: Policy) => {
+        const store = await open({ clock, policy: chosen, data })
+        stores.push(store)
+        return store
+      }
+      const data = `store_${++opened}`
       const world: World = {
         clock,
-        open: async (chosen) => {
-          const store = await open({ clock, policy: chosen })
-          opened.push(store)
-          return store
-        },
+        open: (chosen) => openOn(`store_${++opened}`, chosen),
+        beside: () => openOn(data, policy),
       }
       try {
-        await check(await world.open(policy), world)
+        await check(await openOn(data, policy), world)
       } finally {
-        for (const store of opened) await store.close()
+        for (const store of stores) await store.close()
       }
     })
   }

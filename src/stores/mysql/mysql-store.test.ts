@@ -1,17 +1,30 @@
 import { afterAll, beforeAll, test } from 'vitest'
 import { type Mariadb, startMariadb } from '../../testing/harness/mariadb.ts'
-import { storeConformance } from '../../testing/index.ts'
-import { openMysqlStore } from './index.ts'
+import { backendConformance, storeConformance } from '../../testing/index.ts'
+import { openMysqlBackend, openMysqlStore } from './index.ts'
 
 let mariadb: Mariadb
-let stores = 0
+const urls = new Map<string, string>()
 beforeAll(async () => {
   mariadb = await startMariadb()
 }, 120_000)
 afterAll(() => mariadb.stop())
 
+async function urlOf(data: string): Promise<string> {
+  const url = urls.get(data) ?? (await mariadb.createDatabase(data))
+  urls.set(data, url)
+  return url
+}
+
 storeConformance({
   name: 'mysql',
-  open: async (options) => openMysqlStore({ ...options, url: await mariadb.createDatabase(`store_${++stores}`) }),
+  isShared: true,
+  open: async ({ data, ...options }) => openMysqlStore({ ...options, url: await urlOf(data) }),
   test: (name, run) => test(name, run, 120_000),
+})
+
+backendConformance({
+  name: 'mysql',
+  open: async ({ clock, data }) => openMysqlBackend({ clock, url: await urlOf(data) }),
+  test: (name, run) => test(name, run, 60_000),
 })

@@ -15,6 +15,8 @@ export interface World {
   readonly clock: SimulatedClock
   /** A store of its own beside the one under test. */
   open(policy: Policy): Promise<Store>
+  /** Another process on the data of the store under test; only for stores that several processes share. */
+  beside(): Promise<Store>
 }
 
 export interface Case {

@@ -1,0 +1,37 @@
+import type { Backend } from '../stores/remote/index.ts'
+import type { Clock } from '../stores/store.ts'
+import type { BackendCase } from './conformance/backend-case.ts'
+import { keepingParts } from './conformance/backend-parts.ts'
+import { keepingSessions } from './conformance/backend-sessions.ts'
+import { transactions } from './conformance/backend-transactions.ts'
+import { SimulatedClock } from './simulated-clock.ts'
+
+export interface BackendConformanceOptions {
+  readonly name: string
+  /** A process of its own on the data of that name, its time this clock's. New data is empty, but for a policy. */
+  readonly open: (options: { readonly clock: Clock; readonly data: string }) => Promise<Backend>
+  /** How the test runner in use declares a test. */
+  readonly test: (name: string, run: () => Promise<void>) => void
+}
+
+/**
+ * What the remote engine relies on: `stores/remote/backend.ts`, line by line. Above all what happens between two
+ * processes, which no test of a whole store can arrange at will.
+ */
+export function backendConformance({ name, open, test }: BackendConformanceOptions): void {
+  const cases: BackendCase[] = [...transactions, ...keepingSessions, ...keepingParts]
+  for (const [index, { claim, check }] of cases.entries()) {
+    test(`${name}: ${claim}`, async () => {
+      const clock = new SimulatedClock()
+      const data = `backend_${index}`
+      const backends: Backend[] = []
+      try {
+        for (let process = 0; process < 2; process++) backends.push(await open({ clock, data }))
+        await backends[0]!.writePolicy('{}', 0)
+        await check(backends[0]!, backends[1]!, clock)
+      } finally {
+        for (const backend of backends) await backend.close()
+      }
+    })
+  }
+}
