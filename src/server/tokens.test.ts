@@ -151,6 +151,18 @@ test('an observe token only reads', async () => {
   expect((await post('/v1/acquire', { ...key, node: 'a' }, bearer('eyes'))).status).toBe(403)
   expect((await post('/lock', { type: 'pull', resource_id: 'x', node_id: 'a' }, bearer('eyes'))).status).toBe(403)
   expect((await get('/lock/status?type=pull&resource_id=x&node_id=a', bearer('eyes'))).status).toBe(403)
+  // Also what names no node, and so would be nobody's to refuse.
+  const writes = [
+    ['/v1/sessions/renew', { session: 's' }],
+    ['/v1/sessions/close', { session: 's' }],
+    ['/v1/sessions/leave', { session: 's', ...key, owner: 'a' }],
+    ['/v1/cancel', { ...key, owner: 'a' }],
+    ['/v1/release', { ...key, owner: 'a', fence: 1, outcome: 'success' }],
+  ] as const
+  for (const [path, body] of writes) {
+    const { status, body: reply } = await post(path, body, bearer('eyes'))
+    expect([status, reply.code, reply.message]).toEqual([403, 'forbidden', 'An observe token only reads.'])
+  }
   for (const path of ['/v1/resources', '/v1/resource?resource=x', '/v1/policy']) {
     expect((await get(path, bearer('eyes'))).status).toBe(200)
   }

@@ -30,6 +30,18 @@ test('who has been away for too long, or comes from another process, is told tha
     expect(history.since(id, { of: 'all' })).toBeUndefined()
 })
 
+test('who heard the last event before a gap has missed something all the same', () => {
+  const history = new History(10, '0')
+  const last = history.add(event(1))
+  history.forgetAll()
+  expect(history.since(last, { of: 'all' })).toBeUndefined()
+  const current = history.lastId
+  expect(history.since(current, { of: 'all' })).toEqual([])
+  history.add(event(2))
+  expect(nodes(history.since(current, { of: 'all' }))).toEqual(['n2'])
+  expect(history.since(last, { of: 'all' })).toBeUndefined()
+})
+
 test('events that name thousands do not fill the memory', () => {
   const history = new History(100, '0')
   const askers = Array.from({ length: 4_000 }, (_, index) => ({

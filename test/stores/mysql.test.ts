@@ -1,8 +1,8 @@
 import { createConnection } from 'mysql2/promise'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Acquire, defaultNamespacePolicy, defaultPolicy } from '../../src/core/index.ts'
-import { migrate, migrationsText, openMysqlStore } from '../../src/stores/mysql/index.ts'
-import type { Store } from '../../src/stores/store.ts'
+import { migrate, migrationsText, openMysqlBackend, openMysqlStore } from '../../src/stores/mysql/index.ts'
+import { type Store, UnknownOutcome } from '../../src/stores/store.ts'
 import { type Mariadb, startMariadb } from '../../src/testing/harness/mariadb.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 
@@ -165,6 +165,27 @@ test('a bell that hangs on another connection by now is found again, and the com
     await expect.poll(async () => (await bells()).some((id) => before.includes(id))).toBe(false)
   }
   expect(heard).toEqual(['first 1', 'next 1', 'first 2', 'next 2', 'first 3', 'next 3'])
+})
+
+test('a commit whose connection is lost is of unknown outcome, and is not made again', async () => {
+  const backend = await openMysqlBackend({ url, clock })
+  const address = { namespace: 'default', resource: 'r' }
+  const state = { text: '{}', grants: 0, waiters: 0, dueAtMs: undefined }
+  let runs = 0
+  const lost = backend.transaction(async (transaction) => {
+    runs++
+    await transaction.open([{ address, sessions: [], parts: [] }], 'wait')
+    const connected = 'SELECT ID AS id FROM information_schema.PROCESSLIST WHERE DB = ?'
+    for (const { id } of await mariadb.query<{ id: number }>(connected, [database]))
+      await mariadb.query(`KILL CONNECTION ${id}`)
+    const nothing = { waiters: { appended: [], removed: [], renewed: [] }, memories: [], steps: [] }
+    const places = { gained: [], lost: [] }
+    const change = { address, nowMs: 0, state, fence: 1, leavesFence: false, ...nothing, places, letter: undefined }
+    await transaction.commit([change])
+  })
+  await expect(lost).rejects.toThrow(UnknownOutcome)
+  expect(runs).toBe(1)
+  await backend.close()
 })
 
 test('a list shows what is due as it is after that, and leaves nothing out', async () => {

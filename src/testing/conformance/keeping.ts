@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { builtInOperations, defaultNamespacePolicy } from '../../core/index.ts'
-import { ask, type Case, claim, end, fenceOf, pass, success } from './case.ts'
+import { ask, type Case, claim, end, failure, fenceOf, pass, success } from './case.ts'
 
 /** What is kept, for how long, and what is forgotten. */
 export const keeping: readonly Case[] = [
@@ -24,6 +24,20 @@ export const keeping: readonly Case[] = [
     await pass(store, clock, 1_000)
     assert.equal((await ask(store, { node: 'b', reference: false })).status, 'granted')
   }),
+  claim(
+    'the pause before a hand-over lasts as long as it should, whatever is asked meanwhile',
+    async (store, { clock }) => {
+      const fence = fenceOf(await ask(store, { node: 'a', operation: 'lock' }))
+      await ask(store, { node: 'b', operation: 'lock' })
+      await end(store, { node: 'a', operation: 'lock', fence, ...failure })
+      await pass(store, clock, 500)
+      assert.equal((await ask(store, { node: 'c', operation: 'lock' })).status, 'queued')
+      assert.equal((await ask(store, { node: 'b', operation: 'lock' })).status, 'queued')
+      await pass(store, clock, 1_000)
+      assert.equal((await ask(store, { node: 'b', operation: 'lock' })).status, 'granted')
+    },
+    { operations: { ...builtInOperations, lock: { ...builtInOperations.lock!, retryDelayMs: 1_000 } } },
+  ),
   claim('references are a set of nodes, whatever is done how often', async (store) => {
     const at = { namespace: 'default', resource: 'r' }
     assert.deepEqual(await store.step(at, { type: 'add-reference', node: 'a' }), { status: 'references', count: 1 })
