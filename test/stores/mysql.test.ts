@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { type Acquire, defaultNamespacePolicy, defaultPolicy } from '../../src/core/index.ts'
 import { migrate, migrationsText, openMysqlBackend, openMysqlStore } from '../../src/stores/mysql/index.ts'
 import { type Store, UnknownOutcome } from '../../src/stores/store.ts'
+import { Link } from '../../src/testing/harness/link.ts'
 import { type Mariadb, startMariadb } from '../../src/testing/harness/mariadb.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 
@@ -212,6 +213,23 @@ test('a user that may not make tables works on those that somebody else has made
   admin.destroy()
   const store = await open()
   expect((await store.step(at, ask('o'))).status).toBe('granted')
+})
+
+test('a database that is busy when a process starts is waited for', async () => {
+  const link = new Link(mariadb)
+  const slow = new URL(url)
+  slow.port = `${await link.listen()}`
+  // For longer than a connection is waited for: the first try ends with ETIMEDOUT.
+  const open = link.blackhole('back')
+  const timer = setTimeout(open, 4_000)
+  const startedMs = performance.now()
+  const store = await openMysqlStore({ url: slow.href, clock })
+  await store.hearAll()
+  expect(performance.now() - startedMs).toBeGreaterThan(3_000)
+  expect((await store.step(at, ask('o'))).status).toBe('granted')
+  await store.close()
+  clearTimeout(timer)
+  await link.close()
 })
 
 test('a policy that differs from the stored one is refused with a sentence', async () => {

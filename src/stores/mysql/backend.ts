@@ -27,6 +27,7 @@ import { Packet, type Run } from './packet.ts'
 import { readPart } from './parts.ts'
 import { readPolicy, writePolicy } from './policy.ts'
 import { endSession, type Here, insertSession, placesOf, removeSession, renewSession } from './sessions.ts'
+import { startPatiently } from './start.ts'
 
 /** Many processes, one database: whatever is changed is changed in a transaction that holds the resource's row. */
 export class MysqlBackend implements Backend {
@@ -60,7 +61,7 @@ export class MysqlBackend implements Backend {
   }
 
   hearAll(): Promise<void> {
-    return sure(this.#mailbox.hearAll())
+    return startPatiently(this.#connections.timing, () => this.#mailbox.hearAll())
   }
 
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>, byMs?: number): Promise<Result> {

@@ -1,51 +1,41 @@
-import { systemTiming } from '../timing.ts'
-import { Connections } from './connections.ts'
-import { unavailable } from './failures.ts'
 import { migrations } from './migrations.ts'
-import { targetOf } from './mysql-url.ts'
 import { ask } from './packet.ts'
 import { refuseOtherEngines, refuseUnfit, refuseWithoutRights } from './server.ts'
+import { onceOn } from './start.ts'
 
 /** Whether a database will do, and what is in it. Changes nothing; what will not do is thrown. */
 export async function checkMysqlStore(url: string): Promise<string[]> {
-  const connections = new Connections(targetOf(url), systemTiming)
-  try {
-    return await connections.alone(async (connection) => {
-      await refuseUnfit(connection)
-      await refuseOtherEngines(connection)
-      const [{ version, flush }] = await ask(
-        connection,
-        'SELECT VERSION() AS version, @@innodb_flush_log_at_trx_commit AS flush',
+  return onceOn(url, async (connection) => {
+    await refuseUnfit(connection)
+    await refuseOtherEngines(connection)
+    const [{ version, flush }] = await ask(
+      connection,
+      'SELECT VERSION() AS version, @@innodb_flush_log_at_trx_commit AS flush',
+    )
+    const tables = await refuseWithoutRights(connection)
+    const findings = [`${version}, InnoDB: it will do`]
+    if (flush !== 1) {
+      findings.push(
+        `innodb_flush_log_at_trx_commit is ${flush}: what was acknowledged may be lost with the power; set it to 1`,
       )
-      const tables = await refuseWithoutRights(connection)
-      const findings = [`${version}, InnoDB: it will do`]
-      if (flush !== 1) {
-        findings.push(
-          `innodb_flush_log_at_trx_commit is ${flush}: what was acknowledged may be lost with the power; set it to 1`,
-        )
-      }
-      if (tables === 0) {
-        return [
-          ...findings,
-          'there are no tables yet: the first start makes them, if its user may; `baton store migrate URL` does it now',
-        ]
-      }
-      const [{ number }] = await ask(connection, 'SELECT MAX(number) AS number FROM baton_migrations')
-      const [counts] = await ask(
-        connection,
-        `SELECT (SELECT COUNT(*) FROM baton_resources) AS resources,
+    }
+    if (tables === 0) {
+      return [
+        ...findings,
+        'there are no tables yet: the first start makes them, if its user may; `baton store migrate URL` does it now',
+      ]
+    }
+    const [{ number }] = await ask(connection, 'SELECT MAX(number) AS number FROM baton_migrations')
+    const [counts] = await ask(
+      connection,
+      `SELECT (SELECT COUNT(*) FROM baton_resources) AS resources,
         (SELECT COUNT(*) FROM baton_resources WHERE grants > 0) AS held,
         (SELECT COUNT(*) FROM baton_waiters) AS waiters, (SELECT COUNT(*) FROM baton_sessions) AS sessions`,
-      )
-      findings.push(`tables of version ${number} of ${migrations.at(-1)!.number}`)
-      findings.push(
-        `${counts.resources} resources (${counts.held} held), ${counts.waiters} waiters, ${counts.sessions} sessions`,
-      )
-      return findings
-    })
-  } catch (error) {
-    throw unavailable(error)
-  } finally {
-    await connections.close()
-  }
+    )
+    findings.push(`tables of version ${number} of ${migrations.at(-1)!.number}`)
+    findings.push(
+      `${counts.resources} resources (${counts.held} held), ${counts.waiters} waiters, ${counts.sessions} sessions`,
+    )
+    return findings
+  })
 }

@@ -1,15 +1,13 @@
 import { type Connection, createConnection, createPool, type Pool, type PoolConnection } from 'mysql2'
 import { Attempts } from '../remote/index.ts'
 import type { Timing } from '../timing.ts'
-import { isConflict, isInterruption, isLost, isSlow, Timeout } from './failures.ts'
+import { isConflict, isInterruption, isLost, Timeout } from './failures.ts'
 import type { MysqlTarget } from './mysql-url.ts'
 import { ask, type Packet, type Results, type Run, send } from './packet.ts'
 import { settleGeneration } from './server.ts'
 
 const PACKET_MS = 6_000
 const CONNECT_MS = 3_000
-/** A database that is busy takes its time: at the start it is waited for, if only it is there. */
-const START_MS = 30_000
 const ROLLBACK_MS = 1_000
 const HANG_UP_MS = 1_000
 const LOCK_WAIT_S = 4
@@ -82,19 +80,13 @@ export class Connections {
     }
   }
 
-  /** Work on a connection of its own, which is gone afterwards. It may be done twice. */
+  /** Work on a connection of its own, which is gone afterwards. */
   async alone<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
-    const endMs = this.timing.monoMs() + START_MS
-    for (;;) {
-      let connection: Connection | undefined
-      try {
-        connection = await this.open()
-        return await work(connection)
-      } catch (error) {
-        if (!isSlow(error) || this.timing.monoMs() > endMs) throw error
-      } finally {
-        if (connection) await this.hangUp(connection)
-      }
+    const connection = await this.open()
+    try {
+      return await work(connection)
+    } finally {
+      await this.hangUp(connection)
     }
   }
 

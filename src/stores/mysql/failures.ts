@@ -58,9 +58,10 @@ export function isLost(error: unknown): boolean {
   return fatal === true && !DENIED.has(errno)
 }
 
-/** Somebody is there, and takes its time. */
+/** Somebody is there, and takes its time: said by the error or by what has caused it. */
 export function isSlow(error: unknown): boolean {
-  return error instanceof Timeout || (error as SqlError).code === 'ETIMEDOUT'
+  if (!(error instanceof Error)) return false
+  return error instanceof Timeout || (error as SqlError).code === 'ETIMEDOUT' || isSlow(error.cause)
 }
 
 /** What was sent did not come back in time. */

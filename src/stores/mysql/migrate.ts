@@ -1,12 +1,10 @@
 import type { Connection } from 'mysql2'
 import { StoreUnavailable } from '../store.ts'
-import { systemTiming } from '../timing.ts'
-import { Connections } from './connections.ts'
-import { isDuplicateColumn, isMissingTable, unavailable } from './failures.ts'
+import { isDuplicateColumn, isMissingTable } from './failures.ts'
 import { MIGRATIONS_TABLE, migrations } from './migrations.ts'
-import { targetOf } from './mysql-url.ts'
 import { ask } from './packet.ts'
 import { refuseOtherEngines, refuseUnfit } from './server.ts'
+import { onceOn } from './start.ts'
 
 const NEWEST = migrations.at(-1)!.number
 const LOCK_S = 30
@@ -19,17 +17,10 @@ export interface Migrated {
 
 /** Brings the tables of a database up to date; where they are, nothing happens. */
 export async function migrate(url: string): Promise<Migrated> {
-  const connections = new Connections(targetOf(url), systemTiming)
-  try {
-    return await connections.alone(async (connection) => {
-      await refuseUnfit(connection)
-      return bringUpToDate(connection)
-    })
-  } catch (error) {
-    throw unavailable(error)
-  } finally {
-    await connections.close()
-  }
+  return onceOn(url, async (connection) => {
+    await refuseUnfit(connection)
+    return bringUpToDate(connection)
+  })
 }
 
 /** Of several processes that start at once, one does it and the others wait for it. */

@@ -1,15 +1,15 @@
 import type { Policy } from '../../core/index.ts'
-import { openRemoteStore } from '../remote/index.ts'
+import { type Backend, openRemoteStore } from '../remote/index.ts'
 import type { Clock, Store } from '../store.ts'
 import { systemTiming, type Timing } from '../timing.ts'
 import { MysqlBackend } from './backend.ts'
 import { databaseClock, givenClock } from './clock.ts'
 import { Connections } from './connections.ts'
-import { unavailable } from './failures.ts'
 import { bringUpToDate } from './migrate.ts'
 import { targetOf } from './mysql-url.ts'
 import { ask } from './packet.ts'
 import { refuseUnfit, refuseWithoutRights } from './server.ts'
+import { startPatiently } from './start.ts'
 
 export interface MysqlStoreOptions {
   readonly url: string
@@ -24,17 +24,23 @@ export interface MysqlStoreOptions {
 
 export async function openMysqlStore(options: MysqlStoreOptions): Promise<Store> {
   const { timing = systemTiming, policy, recordHistory } = options
-  const backend = await openMysqlBackend(options)
-  try {
-    return await openRemoteStore(backend, { timing, policy, recordHistory })
-  } catch (error) {
-    await backend.close()
-    throw error
-  }
+  return startPatiently(timing, async () => {
+    const backend = await openOnce(options)
+    try {
+      return await openRemoteStore(backend, { timing, policy, recordHistory })
+    } catch (error) {
+      await backend.close()
+      throw error
+    }
+  })
 }
 
 /** The database by itself, ready for the engine of remote stores. */
-export async function openMysqlBackend(options: MysqlStoreOptions): Promise<MysqlBackend> {
+export async function openMysqlBackend(options: MysqlStoreOptions): Promise<Backend> {
+  return startPatiently(options.timing ?? systemTiming, () => openOnce(options))
+}
+
+async function openOnce(options: MysqlStoreOptions): Promise<Backend> {
   const { url, clock, timing = systemTiming, recordHistory = false } = options
   const connections = new Connections(targetOf(url), timing)
   try {
@@ -47,7 +53,7 @@ export async function openMysqlBackend(options: MysqlStoreOptions): Promise<Mysq
     return new MysqlBackend(connections, clock ? givenClock(clock) : databaseClock(timing))
   } catch (error) {
     await connections.close()
-    throw error instanceof TypeError ? error : unavailable(error)
+    throw error
   }
 }
 
