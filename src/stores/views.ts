@@ -22,26 +22,26 @@ export abstract class Views {
    * Looks at a resource as it is now, its due deadlines applied; nothing where there is none. `asks`: those whose
    * memories the view will want.
    */
-  protected abstract look<Result>(
+  protected abstract inspect<Result>(
     address: Address,
     view: View<Result>,
     asks?: readonly AskName[],
   ): Promise<Result | undefined>
 
   read(address: Address): Promise<ResourceView | undefined> {
-    return this.look(address, (resource) => viewOf(resource))
+    return this.inspect(address, (resource) => viewOf(resource))
   }
 
   async waiters(address: Address, page: { readonly after?: number; readonly limit: number }): Promise<WaiterPage> {
-    return (await this.look(address, (resource) => waitersOf(resource, page))) ?? { waiters: [] }
+    return (await this.inspect(address, (resource) => waitersOf(resource, page))) ?? { waiters: [] }
   }
 
   async standing(ask: AskAt): Promise<Standing> {
-    const standing = await this.look(ask, (resource, context) => standingOf(resource, context, ask), [ask])
+    const standing = await this.inspect(ask, (resource, context) => standingOf(resource, context, ask), [ask])
     return standing ?? { status: 'nothing' }
   }
 
   lateSkip(address: Address, operation: string): Promise<Skip | undefined> {
-    return this.look(address, (resource, context) => lateSkip(resource, context, operation))
+    return this.inspect(address, (resource, context) => lateSkip(resource, context, operation))
   }
 }

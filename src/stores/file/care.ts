@@ -85,7 +85,7 @@ async function locked<Result>(disk: Disk, directory: string, run: () => Promise<
 /** A grant takes more than a byte of log, so the bytes that are lost bound the fences that are. */
 function raiseFences({ shards }: Resident, losses: readonly Loss[]): void {
   let highest = Math.max(...shards.fenceFloors)
-  for (const slot of shards.all()) highest = Math.max(highest, shards.look(slot).fence)
+  for (const slot of shards.all()) highest = Math.max(highest, shards.resourceOf(slot).fence)
   for (const { lostBytes = 2 ** 32 } of losses) highest += lostBytes
   shards.raiseFenceFloors(shards.fenceFloors.map(() => highest))
 }

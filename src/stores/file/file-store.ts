@@ -200,8 +200,8 @@ class FileStore extends Views implements Store {
     return this.#running
   }
 
-  protected look<Result>(address: Address, view: View<Result>): Promise<Result | undefined> {
-    return this.#commit(({ resident }, nowMs) => resident.look(address, nowMs, view))
+  protected inspect<Result>(address: Address, view: View<Result>): Promise<Result | undefined> {
+    return this.#commit(({ resident }, nowMs) => resident.inspect(address, nowMs, view))
   }
 
   /** What is in memory is ahead of the disk now, and nobody may see it: all begins anew from the disk. */

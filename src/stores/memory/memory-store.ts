@@ -111,7 +111,7 @@ class MemoryStore extends Views implements Store {
     this.#listeners.clear()
   }
 
-  protected async look<Result>(address: Address, view: View<Result>): Promise<Result | undefined> {
-    return this.#resident.look(address, this.#clock.nowMs(), view)
+  protected async inspect<Result>(address: Address, view: View<Result>): Promise<Result | undefined> {
+    return this.#resident.inspect(address, this.#clock.nowMs(), view)
   }
 }

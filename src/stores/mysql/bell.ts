@@ -2,7 +2,7 @@ import type { Connection } from 'mysql2'
 import { type Connections, cut } from './connections.ts'
 import { isInterruption, isNoBell } from './failures.ts'
 import type { Mailbox } from './mail.ts'
-import { ask, Packet, type Run, send } from './packet.ts'
+import { Packet, query, type Run, send } from './packet.ts'
 
 /** How long one statement listens; then the next one does. */
 const LISTEN_S = 30
@@ -61,7 +61,7 @@ export class Bell {
         if (this.#closed) break
         if (heard === 'gate') throw new Error('the gate was lost')
         await this.#collect(this.#bell, heard === 'mail')
-        await this.#connections.within(COLLECT_MS, ask(this.#gate, 'DO 0'))
+        await this.#connections.within(COLLECT_MS, query(this.#gate, 'DO 0'))
       } catch (error) {
         // Somebody else rang meanwhile: what has come is still there.
         if (isInterruption(error)) continue
@@ -74,8 +74,8 @@ export class Bell {
 
   async #openGate(): Promise<Connection> {
     const gate = await this.#connections.open()
-    await ask(gate, `SET SESSION wait_timeout = ${GATE_IDLE_S}`)
-    await this.#connections.within(2_000 * GATE_WAIT_S, ask(gate, `DO GET_LOCK(?, ${GATE_WAIT_S})`, this.#gateName))
+    await query(gate, `SET SESSION wait_timeout = ${GATE_IDLE_S}`)
+    await this.#connections.within(2_000 * GATE_WAIT_S, query(gate, `DO GET_LOCK(?, ${GATE_WAIT_S})`, this.#gateName))
     return gate
   }
 
@@ -102,7 +102,7 @@ export class Bell {
     try {
       const statement = `${bellOf(process)} IF(${HAS_MAIL}, 'mail',
         CASE GET_LOCK(?, ${seconds}) WHEN 1 THEN 'gate' WHEN 0 THEN 'nothing' ELSE 'mail' END) AS heard`
-      const heard = ask(bell, statement, process, this.#gateName)
+      const heard = query(bell, statement, process, this.#gateName)
       const rows = await this.#connections.within((seconds + 10) * 1_000, Promise.race([this.#ended, heard]))
       return rows?.[0].heard ?? 'nothing'
     } catch (error) {
@@ -118,7 +118,7 @@ export class Bell {
     // Whoever was told something has better things to do now.
     if (hasMail) await this.#connections.timing.pause(CLEAR_AFTER_MS)
     await this.#mailbox.clear(run)
-    await this.#mailbox.hasLooked()
+    await this.#mailbox.noteRead()
   }
 }
 
@@ -161,7 +161,7 @@ export class Ringer {
 }
 
 async function ringAt(run: Run, processes: readonly string[]): Promise<void> {
-  await look(
+  await findBells(
     run,
     processes.filter((process) => !run.bells.has(process)),
   )
@@ -169,12 +169,12 @@ async function ringAt(run: Run, processes: readonly string[]): Promise<void> {
     if (await isRung(run, process)) continue
     // It may hang elsewhere by now.
     run.bells.delete(process)
-    await look(run, [process])
+    await findBells(run, [process])
     await isRung(run, process)
   }
 }
 
-async function look(run: Run, processes: readonly string[]): Promise<void> {
+async function findBells(run: Run, processes: readonly string[]): Promise<void> {
   if (processes.length === 0) return
   const packet = new Packet()
   for (const process of processes) packet.add(FIND, `${bellOf(process)}%`)

@@ -1,5 +1,5 @@
 import { migrations } from './migrations.ts'
-import { ask } from './packet.ts'
+import { query } from './packet.ts'
 import { refuseOtherEngines, refuseUnfit, refuseWithoutRights } from './server.ts'
 import { onceOn } from './start.ts'
 
@@ -8,7 +8,7 @@ export async function checkMysqlStore(url: string): Promise<string[]> {
   return onceOn(url, async (connection) => {
     await refuseUnfit(connection)
     await refuseOtherEngines(connection)
-    const [{ version, flush }] = await ask(
+    const [{ version, flush }] = await query(
       connection,
       'SELECT VERSION() AS version, @@innodb_flush_log_at_trx_commit AS flush',
     )
@@ -25,8 +25,8 @@ export async function checkMysqlStore(url: string): Promise<string[]> {
         'there are no tables yet: the first start makes them, if its user may; `baton store migrate URL` does it now',
       ]
     }
-    const [{ number }] = await ask(connection, 'SELECT MAX(number) AS number FROM baton_migrations')
-    const [counts] = await ask(
+    const [{ number }] = await query(connection, 'SELECT MAX(number) AS number FROM baton_migrations')
+    const [counts] = await query(
       connection,
       `SELECT (SELECT COUNT(*) FROM baton_resources) AS resources,
         (SELECT COUNT(*) FROM baton_resources WHERE grants > 0) AS held,

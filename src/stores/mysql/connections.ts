@@ -3,8 +3,8 @@ import { Attempts } from '../remote/index.ts'
 import type { Timing } from '../timing.ts'
 import { isConflict, isInterruption, isLost, Timeout } from './failures.ts'
 import type { MysqlTarget } from './mysql-url.ts'
-import { ask, type Packet, type Results, type Run, send } from './packet.ts'
-import { settleGeneration } from './server.ts'
+import { type Packet, query, type Results, type Run, send } from './packet.ts'
+import { ensureGeneration } from './server.ts'
 
 const PACKET_MS = 6_000
 const CONNECT_MS = 3_000
@@ -72,7 +72,7 @@ export class Connections {
     const connection = createConnection(optionsOf(this.#target))
     connection.on('error', () => {})
     try {
-      await this.within(CONNECT_MS, ask(connection, SESSION))
+      await this.within(CONNECT_MS, query(connection, SESSION))
       return connection
     } catch (error) {
       cut(connection)
@@ -108,12 +108,12 @@ export class Connections {
   }
 
   async #once<Result>(work: (run: Run) => Promise<Result>, endMs: number): Promise<Result> {
-    const connection = await this.#take(endMs)
+    const connection = await this.#checkOut(endMs)
     let isClean = false
     try {
       let bells = this.#bells.get(connection)
       if (!bells) {
-        this.#server = await this.within(this.#leftMs(endMs), settleGeneration(connection, this.#server))
+        this.#server = await this.within(this.#leftMs(endMs), ensureGeneration(connection, this.#server))
         bells = new Map()
         this.#bells.set(connection, bells)
       }
@@ -130,7 +130,7 @@ export class Connections {
     }
   }
 
-  async #take(endMs: number): Promise<PoolConnection> {
+  async #checkOut(endMs: number): Promise<PoolConnection> {
     const taken = new Promise<PoolConnection>((resolve, reject) => {
       this.#pool.getConnection((error, connection) => (error ? reject(error) : resolve(connection)))
     })
@@ -147,7 +147,7 @@ export class Connections {
   }
 
   async #rolledBack(connection: Connection): Promise<boolean> {
-    return this.within(ROLLBACK_MS, ask(connection, 'ROLLBACK')).then(
+    return this.within(ROLLBACK_MS, query(connection, 'ROLLBACK')).then(
       () => true,
       () => false,
     )

@@ -36,7 +36,7 @@ export class Mailbox {
   readonly #toDelete = new Set<number>()
   /** Who is told. */
   receiver: Receiver | undefined
-  #lookedAtMs: number
+  #readAtMs: number
   #hearsAll: Promise<unknown> | undefined
   #enteredAtMs = 0
 
@@ -45,7 +45,7 @@ export class Mailbox {
     this.#clock = clock
     this.#timing = connections.timing
     this.process = this.#timing.uniqueName()
-    this.#lookedAtMs = this.#timing.monoMs()
+    this.#readAtMs = this.#timing.monoMs()
   }
 
   /** From when it resolves, every letter of every process comes here. */
@@ -58,25 +58,25 @@ export class Mailbox {
   }
 
   /** It is noted that somebody looked. Who has not done so for long may have missed something. */
-  async hasLooked(): Promise<void> {
+  async noteRead(): Promise<void> {
     const nowMs = this.#timing.monoMs()
     // Others strike off a process that was silent for long.
     const isTime = this.#hearsAll !== undefined && nowMs - this.#enteredAtMs > ENTER_MS
     const wasStruckOff = isTime && !(await this.#enter())
-    if (wasStruckOff || nowMs - this.#lookedAtMs > GAP_MS) this.receiver?.missed()
-    this.#lookedAtMs = nowMs
+    if (wasStruckOff || nowMs - this.#readAtMs > GAP_MS) this.receiver?.missed()
+    this.#readAtMs = nowMs
   }
 
   /** Reads all that is there, and tells it. */
   async readAll(run: Send): Promise<void> {
     const [rows] = await run(new Packet().add(READ_MAIL, this.process, 0))
-    await this.takeAll(run, rows)
+    await this.receiveAll(run, rows)
   }
 
   /** Tells what was read, and reads on where that was not all. */
-  async takeAll(run: Send, rows: readonly MailRow[]): Promise<void> {
-    this.#take(rows)
-    for (let last = rows; last.length === LIMIT; this.#take(last)) {
+  async receiveAll(run: Send, rows: readonly MailRow[]): Promise<void> {
+    this.#receive(rows)
+    for (let last = rows; last.length === LIMIT; this.#receive(last)) {
       last = (await run(new Packet().add(READ_MAIL, this.process, last.at(-1)!.id)))[0]
     }
   }
@@ -96,7 +96,7 @@ export class Mailbox {
   }
 
   /** Each letter once, whoever read it. */
-  #take(rows: readonly MailRow[]): void {
+  #receive(rows: readonly MailRow[]): void {
     for (const { id, body } of rows) {
       this.#toDelete.add(id)
       if (this.#read.has(id)) continue

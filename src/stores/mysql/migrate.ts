@@ -2,7 +2,7 @@ import type { Connection } from 'mysql2'
 import { StoreUnavailable } from '../store.ts'
 import { isDuplicateColumn, isMissingTable } from './failures.ts'
 import { MIGRATIONS_TABLE, migrations } from './migrations.ts'
-import { ask } from './packet.ts'
+import { query } from './packet.ts'
 import { refuseOtherEngines, refuseUnfit } from './server.ts'
 import { onceOn } from './start.ts'
 
@@ -29,17 +29,17 @@ export async function bringUpToDate(connection: Connection): Promise<Migrated> {
   const applied: number[] = []
   if (version < NEWEST) {
     const name = `CONCAT('baton migrate ', MD5(DATABASE()))`
-    const [{ got }] = await ask(connection, `SELECT GET_LOCK(${name}, ${LOCK_S}) AS got`)
+    const [{ got }] = await query(connection, `SELECT GET_LOCK(${name}, ${LOCK_S}) AS got`)
     if (got !== 1) throw new StoreUnavailable(`another process has been migrating for ${LOCK_S} s: try again`)
     version = await versionOf(connection)
-    await ask(connection, MIGRATIONS_TABLE)
+    await query(connection, MIGRATIONS_TABLE)
     for (const { number, statements } of migrations.filter((each) => each.number > version)) {
       for (const statement of statements) await once(connection, statement)
-      await ask(connection, 'INSERT IGNORE INTO baton_migrations (number) VALUES (?)', number)
+      await query(connection, 'INSERT IGNORE INTO baton_migrations (number) VALUES (?)', number)
       applied.push(number)
       version = number
     }
-    await ask(connection, `SELECT RELEASE_LOCK(${name})`)
+    await query(connection, `SELECT RELEASE_LOCK(${name})`)
   }
   if (version > NEWEST) {
     throw new StoreUnavailable(
@@ -52,14 +52,14 @@ export async function bringUpToDate(connection: Connection): Promise<Migrated> {
 
 /** A process may have died after a statement and before it was noted: a column that is there is none to add. */
 async function once(connection: Connection, statement: string): Promise<void> {
-  await ask(connection, statement).catch((error) => {
+  await query(connection, statement).catch((error) => {
     if (!isDuplicateColumn(error)) throw error
   })
 }
 
 async function versionOf(connection: Connection): Promise<number> {
   try {
-    const [row] = await ask(connection, 'SELECT MAX(number) AS version FROM baton_migrations')
+    const [row] = await query(connection, 'SELECT MAX(number) AS version FROM baton_migrations')
     return row.version ?? 0
   } catch (error) {
     if (isMissingTable(error)) return 0

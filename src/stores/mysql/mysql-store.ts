@@ -7,7 +7,7 @@ import { databaseClock, givenClock } from './clock.ts'
 import { Connections } from './connections.ts'
 import { bringUpToDate } from './migrate.ts'
 import { targetOf } from './mysql-url.ts'
-import { ask } from './packet.ts'
+import { query } from './packet.ts'
 import { refuseUnfit, refuseWithoutRights } from './server.ts'
 import { startPatiently } from './start.ts'
 
@@ -48,7 +48,7 @@ async function openOnce(options: MysqlStoreOptions): Promise<Backend> {
       await refuseUnfit(connection)
       await bringUpToDate(connection)
       await refuseWithoutRights(connection)
-      if (recordHistory) await ask(connection, HISTORY)
+      if (recordHistory) await query(connection, HISTORY)
     })
     return new MysqlBackend(connections, clock ? givenClock(clock) : databaseClock(timing))
   } catch (error) {

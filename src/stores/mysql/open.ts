@@ -15,7 +15,7 @@ export interface Around {
 const LOCKS: Readonly<Record<OpenMode, string>> = {
   wait: 'FOR UPDATE',
   free: 'FOR UPDATE SKIP LOCKED',
-  look: 'LOCK IN SHARE MODE',
+  read: 'LOCK IN SHARE MODE',
 }
 
 /** Begins the transaction and locks rows: one packet, or two where a row has to be made first. */
@@ -31,10 +31,10 @@ export async function open(
     const create = 'INSERT IGNORE INTO baton_resources (namespace, resource) VALUES ?'
     read = await askFor(run, openings, { how, ...around }, new Packet().add(create, rows))
   }
-  const { rows, surroundings, alive, partsOf } = read
-  const [{ now_ms: nowMs, policy_version: policyVersion, hearers }] = surroundings as [SurroundingsRow]
+  const { rows, storeRows, alive, partsOf } = read
+  const [{ now_ms: nowMs, policy_version: policyVersion, hearers }] = storeRows as [StoreRow]
   around.clock.heard(nowMs)
-  const floors = new Map(surroundings.map(({ shard, fence_floor }) => [shard, fence_floor]))
+  const floors = new Map(storeRows.map(({ shard, fence_floor }) => [shard, fence_floor]))
   const resources = openings.map(({ address, parts }): OpenedResource | undefined => {
     const row = rows.get(nameOf(address))
     if (!row && how === 'free') return undefined
@@ -51,7 +51,7 @@ interface ResourceRow extends Address {
 }
 
 /** One for each shard that was asked for. */
-interface SurroundingsRow {
+interface StoreRow {
   readonly now_ms: number
   readonly policy_version: number
   readonly hearers: string | null
@@ -61,7 +61,7 @@ interface SurroundingsRow {
 
 interface Read {
   readonly rows: ReadonlyMap<string, ResourceRow>
-  readonly surroundings: readonly SurroundingsRow[]
+  readonly storeRows: readonly StoreRow[]
   readonly alive: readonly { readonly session: string }[]
   readonly partsOf: (address: Address, wanted: readonly Wanted[]) => Part[]
 }
@@ -88,12 +88,12 @@ async function askFor(
   const sessions = [...new Set(openings.flatMap((opening) => opening.sessions))]
   if (sessions.length > 0) packet.add(aliveOf(clock.sql), sessions)
   const addParts = partsIn(openings, packet)
-  const [, rows, surroundings, mail, ...more] = await run(packet)
+  const [, rows, storeRows, mail, ...more] = await run(packet)
   // What others have done to these came before what is done now.
-  await mailbox.takeAll(run, mail)
+  await mailbox.receiveAll(run, mail)
   const alive = sessions.length > 0 ? more.shift() : []
   const byName = new Map((rows as ResourceRow[]).map((row) => [nameOf(row), row]))
-  return { rows: byName, surroundings, alive, partsOf: addParts(more) }
+  return { rows: byName, storeRows, alive, partsOf: addParts(more) }
 }
 
 /** Adds the questions for parts, all memories in one, and says how their answers are found. */

@@ -37,8 +37,8 @@ export interface Run {
 
 export async function send(connection: Connection, packet: Packet): Promise<Results> {
   const results = await new Promise<unknown>((resolve, reject) => {
-    const query = { sql: packet.text, values: [...packet.values] }
-    connection.query(query, (error, result) => (error ? reject(error) : resolve(result)))
+    const statements = { sql: packet.text, values: [...packet.values] }
+    connection.query(statements, (error, result) => (error ? reject(error) : resolve(result)))
   })
   asText(results)
   return packet.size === 1 ? [results] : (results as Results)
@@ -46,7 +46,7 @@ export async function send(connection: Connection, packet: Packet): Promise<Resu
 
 /** Sends one statement: its rows. */
 // biome-ignore lint/suspicious/noExplicitAny: rows have the columns that were asked for.
-export async function ask(connection: Connection, statement: string, ...values: unknown[]): Promise<any> {
+export async function query(connection: Connection, statement: string, ...values: unknown[]): Promise<any> {
   return (await send(connection, new Packet().add(statement, ...values)))[0]
 }
 

@@ -102,9 +102,9 @@ export interface Transaction {
 
 /**
  * `wait`: waits for whoever has it open. `free`: waits for nobody; what is not there, or is open elsewhere, is left out.
- * `look`: it is not going to be changed.
+ * `read`: it is not going to be changed.
  */
-export type OpenMode = 'wait' | 'free' | 'look'
+export type OpenMode = 'wait' | 'free' | 'read'
 
 export interface Opening {
   readonly address: Address
@@ -185,7 +185,7 @@ export interface Change {
   readonly places: PlaceChanges
   readonly letter: { readonly to: readonly string[]; readonly text: string } | undefined
   /** The steps themselves, for those who check histories. */
-  readonly steps: readonly TakenStep[]
+  readonly steps: readonly StepRecord[]
 }
 
 export interface WrittenState {
@@ -203,7 +203,7 @@ export interface MemoryChange extends AskName {
 }
 
 /** A command that was run, and what came of it. */
-export interface TakenStep {
+export interface StepRecord {
   readonly command: Command
   readonly facts?: Facts | undefined
   readonly reply: Reply

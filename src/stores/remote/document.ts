@@ -28,7 +28,7 @@ class NewerFormat extends StoreUnavailable {}
 
 /** A resource as it was read, parsed once: every step begins with a fresh copy of it. */
 export class Document {
-  /** When its last step was taken: time never runs backwards for a resource. */
+  /** When its last step was decided: time never runs backwards for a resource. */
   readonly atMs: number
   /** It was there before. */
   readonly isThere: boolean

@@ -6,16 +6,16 @@ import type { View } from '../views.ts'
 import type { Backend } from './backend.ts'
 
 /** How one resource is looked at, what is due on it done first. */
-type Look = (address: Address, view: View<ResourceView>) => Promise<ResourceView | undefined>
+type Inspect = (address: Address, view: View<ResourceView>) => Promise<ResourceView | undefined>
 
 /** One page, by name. What the database can filter it does; a node is looked for in the views of those that name it. */
-export async function listOf(backend: Backend, look: Look, query: ListQuery): Promise<Page> {
+export async function listOf(backend: Backend, inspect: Inspect, query: ListQuery): Promise<Page> {
   const { limit, node } = query
   const found = await backend.find(query)
   const addresses = found.slice(0, limit)
   const views: ResourceView[] = []
   for (const address of addresses) {
-    const view = await look(address, (resource) => viewOf(resource, node === undefined ? WAITERS_SHOWN : Infinity))
+    const view = await inspect(address, (resource) => viewOf(resource, node === undefined ? WAITERS_SHOWN : Infinity))
     if (view && hasSomethingToShow(view) && (node === undefined || names(view, node)))
       views.push({ ...view, waiters: view.waiters.slice(0, WAITERS_SHOWN) })
   }

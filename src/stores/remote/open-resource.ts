@@ -14,17 +14,17 @@ import {
 } from '../../core/index.ts'
 import type { Address } from '../store.ts'
 import type { View } from '../views.ts'
-import type { Change, Opened, OpenedResource, Opening, TakenStep, Transaction } from './backend.ts'
+import type { Change, Opened, OpenedResource, Opening, StepRecord, Transaction } from './backend.ts'
 import { Document, type ResourceInParts } from './document.ts'
 import { NotLoaded, Parts, widened } from './parts.ts'
 
 /** A command, and what its caller knows of whoever gave it. */
-export interface Taking {
+export interface GivenCommand {
   readonly command: Command
   readonly facts?: Facts | undefined
 }
 
-export interface Looked<Result> {
+export interface Inspected<Result> {
   readonly result: Result | undefined
   /** Something is due on it, and has to be done before one can look. */
   readonly isDue: boolean
@@ -34,9 +34,9 @@ export interface Looked<Result> {
 const LOADS = 60
 
 /** What steps have come to, before anything of it is written. */
-export interface Taken {
+export interface Decided {
   readonly resource: ResourceInParts
-  readonly steps: readonly TakenStep[]
+  readonly steps: readonly StepRecord[]
   readonly events: readonly Event[]
   readonly places: PlaceChanges
   readonly waitersBefore: number
@@ -63,21 +63,21 @@ export class OpenResource {
     for (const [at, wanted] of parts.entries()) this.parts.add(wanted, resource.parts[at]!)
   }
 
-  /** The steps themselves. Nothing outside of what is returned is changed: they may be taken again. */
-  take(takings: readonly Taking[]): Taken {
+  /** The steps themselves. Nothing outside of what is returned is changed: they may be decided again. */
+  decide(given: readonly GivenCommand[]): Decided {
     const resource = this.#document.resource(this.address, this.parts)
     const waitersBefore = resource.waiters.size
-    const steps = takings.map((taking) => {
-      const { command, facts } = taking
+    const steps = given.map((each) => {
+      const { command, facts } = each
       const sessionAlive = !isAcquire(command) || command.session === undefined || this.#alive.has(command.session)
-      return { ...taking, ...step(resource, command, { ...facts, ...this.#context, sessionAlive }) }
+      return { ...each, ...step(resource, command, { ...facts, ...this.#context, sessionAlive }) }
     })
     const events = steps.flatMap((each) => each.events)
     const { nextActMs } = steps.at(-1)!
     return { resource, steps, events, places: changedPlaces(steps), waitersBefore, nextActMs }
   }
 
-  look<Result>(view: View<Result>): Looked<Result> {
+  inspect<Result>(view: View<Result>): Inspected<Result> {
     const resource = this.#document.resource(this.address, this.parts)
     const { events } = step(resource, { type: 'expire' }, this.#context)
     const isDue = events.length > 0
@@ -97,7 +97,7 @@ export class OpenResource {
     }
   }
 
-  changeOf({ resource, places }: Taken, dueAtMs: number | undefined): Omit<Change, 'letter' | 'steps'> {
+  changeOf({ resource, places }: Decided, dueAtMs: number | undefined): Omit<Change, 'letter' | 'steps'> {
     const memories = (['answer', 'released'] as const).flatMap((kind) => {
       const { changes } = kind === 'answer' ? resource.answers : resource.released
       return changes.map((change) => ({ ...change, kind }))
@@ -123,7 +123,7 @@ export class OpenResource {
 }
 
 /** What all steps together have changed of what hangs off sessions: the last of them counts. */
-function changedPlaces(steps: readonly (Taking & Pick<Step, 'places'>)[]): PlaceChanges {
+function changedPlaces(steps: readonly (GivenCommand & Pick<Step, 'places'>)[]): PlaceChanges {
   const last = new Map<string, { readonly place: SessionPlace; readonly isGained: boolean }>()
   const set = (place: SessionPlace, isGained: boolean) => last.set(placeName(place), { place, isGained })
   for (const { command, places } of steps) {

@@ -10,7 +10,7 @@ import {
 import type { Part, StoredWaiter, Wanted } from './backend.ts'
 
 /**
- * A step has asked for something that was not read. It has to be read, and the step taken again from the start: the core
+ * A step has asked for something that was not read. It has to be read, and the step decided again from the start: the core
  * knows nothing of databases and cannot wait.
  */
 export class NotLoaded extends Error {

@@ -14,13 +14,13 @@ import type {
 import type { Timing } from '../timing.ts'
 import { type View, Views } from '../views.ts'
 import { DEADLINE_MS } from './attempts.ts'
-import type { Backend, TakenStep } from './backend.ts'
+import type { Backend, StepRecord } from './backend.ts'
 import { Deliveries } from './deliveries.ts'
 import { Dispatch } from './dispatch.ts'
 import { Lanes } from './lanes.ts'
 import { letterFrom, type StepsLetter } from './letter.ts'
 import { listOf } from './listing.ts'
-import type { Taking } from './open-resource.ts'
+import type { GivenCommand } from './open-resource.ts'
 import { RemoteSessions } from './sessions.ts'
 import { type Job, Steps } from './steps.ts'
 import { StoredPolicy } from './stored-policy.ts'
@@ -50,7 +50,7 @@ class RemoteStore extends Views implements Store {
   readonly #policy: StoredPolicy
   readonly #steps: Steps
   readonly #dispatch: Dispatch
-  readonly #lanes: Lanes<Taking, TakenStep>
+  readonly #lanes: Lanes<GivenCommand, StepRecord>
   readonly #sessions: RemoteSessions
   readonly #sweeps: Sweeps
   readonly #deliveries = new Deliveries((letter) => this.#tell(letter))
@@ -72,12 +72,12 @@ class RemoteStore extends Views implements Store {
       recordHistory,
     })
     this.#dispatch = new Dispatch(this.#steps, backend.concurrency)
-    this.#lanes = new Lanes((address, takings, byMs) => this.#take({ address, takings, byMs }))
+    this.#lanes = new Lanes((address, given, byMs) => this.#runJob({ address, given, byMs }))
   }
 
   async start(policy: Policy | undefined): Promise<void> {
     await this.#policy.begin(policy)
-    await this.#sweeps.look(0)
+    await this.#sweeps.findDue(0)
     await this.#backend.listen({ receive: (text) => this.#receive(text), missed: () => this.#missed() })
   }
 
@@ -91,7 +91,7 @@ class RemoteStore extends Views implements Store {
   }
 
   list(query: ListQuery): Promise<Page> {
-    return listOf(this.#backend, (address, view) => this.look(address, view), query)
+    return listOf(this.#backend, (address, view) => this.inspect(address, view), query)
   }
 
   async openSession(request: SessionRequest): Promise<SessionReply> {
@@ -113,7 +113,7 @@ class RemoteStore extends Views implements Store {
   }
 
   async sweep(limit: number): Promise<void> {
-    const { sessions, resources } = await this.#sweeps.look(limit)
+    const { sessions, resources } = await this.#sweeps.findDue(limit)
     for (const session of sessions) await this.#sessions.end(session, 'lost')
     await Promise.all(resources.map((address) => this.#run(address, { command: { type: 'expire' } })))
     await this.#sweeps.clear()
@@ -156,26 +156,26 @@ class RemoteStore extends Views implements Store {
   }
 
   /** Where something is due, it is done first. */
-  protected async look<Result>(
+  protected async inspect<Result>(
     address: Address,
     view: View<Result>,
     asks: readonly AskName[] = [],
   ): Promise<Result | undefined> {
     for (;;) {
-      const { result, isDue } = await this.#steps.look(address, view, asks)
+      const { result, isDue } = await this.#steps.inspect(address, view, asks)
       if (!isDue) return result
       await this.#run(address, { command: { type: 'expire' } })
     }
   }
 
-  #run({ namespace, resource }: Address, taking: Taking): Promise<TakenStep> {
-    return this.#lanes.go({ namespace, resource }, taking, this.#timing.monoMs() + DEADLINE_MS)
+  #run({ namespace, resource }: Address, given: GivenCommand): Promise<StepRecord> {
+    return this.#lanes.go({ namespace, resource }, given, this.#timing.monoMs() + DEADLINE_MS)
   }
 
-  async #take(job: Job): Promise<readonly TakenStep[]> {
+  async #runJob(job: Job): Promise<readonly StepRecord[]> {
     const { steps, waiting } = await this.#dispatch.run(job)
     const events = steps.flatMap((step) => step.events)
-    this.#sweeps.took(events, waiting)
+    this.#sweeps.noteSteps(events, waiting)
     return steps
   }
 

@@ -1,25 +1,25 @@
 import type { AskName, Command, Event, Policy } from '../../core/index.ts'
 import { type Address, UnknownOutcome } from '../store.ts'
 import type { View } from '../views.ts'
-import type { Backend, Change, Opened, Opening, TakenStep, Transaction, Wanted } from './backend.ts'
+import type { Backend, Change, Opened, Opening, StepRecord, Transaction, Wanted } from './backend.ts'
 import type { Deliveries } from './deliveries.ts'
 import { dueOf } from './document.ts'
 import { letterText, type StepsLetter, sessionsIn } from './letter.ts'
-import { isAcquire, type Looked, OpenResource, type Taken, type Taking } from './open-resource.ts'
+import { type Decided, type GivenCommand, type Inspected, isAcquire, OpenResource } from './open-resource.ts'
 import { asksOf, distinct, NotLoaded, type Parts } from './parts.ts'
 import type { StoredPolicy } from './stored-policy.ts'
 
 /** Commands on one resource, to be run one after another. */
 export interface Job {
   readonly address: Address
-  readonly takings: readonly Taking[]
+  readonly given: readonly GivenCommand[]
   /** By when it has to be done, by the monotonic clock. */
   readonly byMs: number
 }
 
 /** What came of a job. */
 export interface Batch {
-  readonly steps: readonly TakenStep[]
+  readonly steps: readonly StepRecord[]
   /** How many more wait than before. */
   readonly waiting: number
   /** Somebody waits. */
@@ -40,7 +40,7 @@ export interface StepsOptions {
 const HEADS = 4
 
 /**
- * Runs commands on resources: one transaction, in which the resource is open, the steps are taken here by the core, and
+ * Runs commands on resources: one transaction, in which the resource is open, the steps are decided here by the core, and
  * all that they have changed is committed.
  */
 export class Steps {
@@ -52,17 +52,17 @@ export class Steps {
     this.#options = options
   }
 
-  run({ address, takings, byMs }: Job): Promise<Batch> {
-    const commands = takings.map(({ command }) => command)
+  run({ address, given, byMs }: Job): Promise<Batch> {
+    const commands = given.map(({ command }) => command)
     return this.#backend.transaction(async (transaction) => {
       const opening = { ...openingOf(address, commands), parts: [...memoriesOf(commands), ...headsOf(commands)] }
       const opened = await transaction.open([opening], 'wait')
       return this.#inOrder([address], async () => {
         const policy = await this.#policyOf(transaction, opened)
         const open = new OpenResource(opening, opened, policy)
-        const taken = await open.loadedFor(transaction, commands, () => open.take(takings))
-        const to = await this.#recipients(transaction, taken.events, opened, open.parts)
-        const done = this.#doneOf(open, taken, to)
+        const decided = await open.loadedFor(transaction, commands, () => open.decide(given))
+        const to = await this.#recipients(transaction, decided.events, opened, open.parts)
+        const done = this.#doneOf(open, decided, to)
         await transaction.commit([done.change])
         return { result: done.batch, letters: [done.letter] }
       })
@@ -76,8 +76,8 @@ export class Steps {
   runTogether(jobs: readonly Job[]): Promise<readonly (Batch | undefined)[]> {
     const byMs = Math.min(...jobs.map((job) => job.byMs))
     return this.#backend.transaction(async (transaction) => {
-      const openings = jobs.map(({ address, takings }) => {
-        const commands = takings.map(({ command }) => command)
+      const openings = jobs.map(({ address, given }) => {
+        const commands = given.map(({ command }) => command)
         return { ...openingOf(address, commands), parts: memoriesOf(commands) }
       })
       const opened = await transaction.open(openings, 'free')
@@ -86,7 +86,7 @@ export class Steps {
         const policy = await this.#policyOf(transaction, opened)
         const all = openings.map((opening, index) => {
           const open = opened.resources[index] && new OpenResource(opening, opened, policy, index)
-          return open && this.#withoutMore(open, jobs[index]!.takings, opened.hearers)
+          return open && this.#withoutMore(open, jobs[index]!.given, opened.hearers)
         })
         const done = all.filter((each) => each !== undefined)
         if (done.length > 0) await transaction.commit(done.map(({ change }) => change))
@@ -96,13 +96,13 @@ export class Steps {
   }
 
   /** A look at a resource as it is now; nothing where there is none, or where something is due on it first. */
-  look<Result>(address: Address, view: View<Result>, asks: readonly AskName[] = []): Promise<Looked<Result>> {
+  inspect<Result>(address: Address, view: View<Result>, asks: readonly AskName[] = []): Promise<Inspected<Result>> {
     return this.#backend.transaction(async (transaction) => {
       const parts: Wanted[] = asks.length > 0 ? [{ what: 'memories', asks }] : []
       const opening = { address, sessions: [], parts }
-      const opened = await transaction.open([opening], 'look')
+      const opened = await transaction.open([opening], 'read')
       const open = new OpenResource(opening, opened, await this.#policyOf(transaction, opened))
-      return open.loadedFor(transaction, [], () => open.look(view))
+      return open.loadedFor(transaction, [], () => open.inspect(view))
     })
   }
 
@@ -129,11 +129,11 @@ export class Steps {
   }
 
   /** Nothing where it would have to be asked for more. */
-  #withoutMore(open: OpenResource, takings: readonly Taking[], hearers: readonly string[]): Done | undefined {
+  #withoutMore(open: OpenResource, given: readonly GivenCommand[], hearers: readonly string[]): Done | undefined {
     try {
-      const taken = open.take(takings)
-      if (this.#elsewhere(taken.events).length > 0) return undefined
-      return this.#doneOf(open, taken, taken.events.length > 0 ? hearers : [])
+      const decided = open.decide(given)
+      if (this.#elsewhere(decided.events).length > 0) return undefined
+      return this.#doneOf(open, decided, decided.events.length > 0 ? hearers : [])
     } catch (error) {
       if (error instanceof NotLoaded) return undefined
       throw error
@@ -160,17 +160,17 @@ export class Steps {
     return sessionsIn(events).filter((session) => !this.#options.isHere(session))
   }
 
-  #doneOf(open: OpenResource, taken: Taken, to: readonly string[]): Done {
-    const { resource, steps, events } = taken
-    const dueAtMs = dueOf(resource, taken.nextActMs)
+  #doneOf(open: OpenResource, decided: Decided, to: readonly string[]): Done {
+    const { resource, steps, events } = decided
+    const dueAtMs = dueOf(resource, decided.nextActMs)
     const letter = { ...open.address, atMs: open.nowMs, dueAtMs, events }
     const change: Change = {
-      ...open.changeOf(taken, dueAtMs),
+      ...open.changeOf(decided, dueAtMs),
       letter: to.length > 0 ? { to, text: letterText(letter) } : undefined,
       steps: this.#options.recordHistory ? steps : [],
     }
     const waiters = resource.waiters.size
-    return { letter, change, batch: { steps, isCrowded: waiters > 0, waiting: waiters - taken.waitersBefore } }
+    return { letter, change, batch: { steps, isCrowded: waiters > 0, waiting: waiters - decided.waitersBefore } }
   }
 }
 

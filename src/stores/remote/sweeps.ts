@@ -3,9 +3,9 @@ import type { Timing } from '../timing.ts'
 import type { Backend, Due } from './backend.ts'
 
 /** Every process looks at least as often for deadlines that it has not heard of. */
-const LOOK_MS = 10_000
+const FIND_MS = 10_000
 /** And not more often because somebody stands in line. */
-const LOOK_AGAIN_MS = 500
+const FIND_AGAIN_MS = 500
 /** Processes that wake for the same deadline come one after the other: the first has done it when the next one looks. */
 const SPREAD_MS = 100
 const CLEAR_MS = 10_000
@@ -15,7 +15,7 @@ export class Sweeps {
   readonly #backend: Backend
   readonly #timing: Timing
   #nextMs: number | undefined
-  #lookedAtMs: number
+  #foundAtMs: number
   #spreadMs = 0
   #clearedAtMs: number
   #hasLitter = false
@@ -24,7 +24,7 @@ export class Sweeps {
   constructor(backend: Backend, timing: Timing) {
     this.#backend = backend
     this.#timing = timing
-    this.#lookedAtMs = backend.nowMs()
+    this.#foundAtMs = backend.nowMs()
     this.#clearedAtMs = timing.monoMs()
   }
 
@@ -35,7 +35,7 @@ export class Sweeps {
 
   nextMs(): number {
     const dueMs = this.#nextMs === undefined ? Infinity : this.#nextMs + this.#spreadMs
-    return Math.min(dueMs, this.#lookedAtMs + LOOK_MS)
+    return Math.min(dueMs, this.#foundAtMs + FIND_MS)
   }
 
   /** Something is due then. */
@@ -44,16 +44,16 @@ export class Sweeps {
   }
 
   /** A step of this process has done this. */
-  took(events: readonly Event[], waiting: number): void {
+  noteSteps(events: readonly Event[], waiting: number): void {
     this.#waiting = Math.max(0, this.#waiting + waiting)
     // Only what ends leaves something behind.
     this.#hasLitter ||= events.some(({ type }) => type === 'ended' || type === 'told')
     // Whoever is in the way may have a deadline that was not known here when this process looked last.
-    if (events.some(({ type }) => type === 'queued')) this.expect(this.#lookedAtMs + LOOK_AGAIN_MS)
+    if (events.some(({ type }) => type === 'queued')) this.expect(this.#foundAtMs + FIND_AGAIN_MS)
   }
 
   /** Looks what is due. */
-  async look(limit: number): Promise<Due> {
+  async findDue(limit: number): Promise<Due> {
     const knownMs = this.#nextMs
     // What is heard of while this looks is not in what it finds.
     this.#nextMs = undefined
@@ -61,7 +61,7 @@ export class Sweeps {
       this.expect(knownMs)
       throw error
     })
-    this.#lookedAtMs = this.#backend.nowMs()
+    this.#foundAtMs = this.#backend.nowMs()
     this.#spreadMs = Math.floor(this.#timing.random() * SPREAD_MS)
     this.expect(due.nextMs)
     this.#waiting = due.waiting

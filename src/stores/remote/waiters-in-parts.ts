@@ -27,7 +27,7 @@ export class WaitersInParts implements Waiters {
     this.#parts = parts
     this.#counts = new Map(Object.entries(counts))
     this.#dueFromMs = dueFromMs
-    // Copies: a step that has to be taken again must find them as they were.
+    // Copies: a step that has to be decided again must find them as they were.
     for (const waiter of parts.byTicket.values()) this.#put({ ...waiter })
   }
 

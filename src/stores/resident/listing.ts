@@ -26,7 +26,7 @@ export async function listOf(shards: Shards, query: ListQuery, pause: () => Prom
   const slots = found.slice(0, limit).flatMap((name) => shards.peek(name) ?? [])
   const views = slots
     .filter((slot) => matches(shards, slot, query))
-    .map((slot) => viewOf(shards.look(slot), WAITERS_SHOWN))
+    .map((slot) => viewOf(shards.resourceOf(slot), WAITERS_SHOWN))
   // What is only remembered for those who ask again is nothing to show: such a page is shorter.
   const resources = views.filter(hasSomethingToShow)
   return { resources, ...(next !== undefined && { next }) }
@@ -47,7 +47,7 @@ function matches(shards: Shards, slot: Slot, { namespace, prefix, node, active }
   if (node === undefined) return true
   // A text that does not even have the word in it need not be read.
   if (slot.live === undefined && !slot.page.subarray(slot.from, slot.to).includes(JSON.stringify(node))) return false
-  return concerns(shards.look(slot), node)
+  return concerns(shards.resourceOf(slot), node)
 }
 
 function concerns(resource: Resource, node: string): boolean {

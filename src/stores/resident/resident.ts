@@ -24,7 +24,7 @@ import type {
   VersionedPolicy,
 } from '../store.ts'
 import { listOf } from './listing.ts'
-import { Sessions } from './sessions.ts'
+import { ResidentSessions } from './sessions.ts'
 import { type Dormancy, Shards } from './shards.ts'
 import type { Slot } from './slot.ts'
 
@@ -61,7 +61,7 @@ export interface ResidentOptions {
  */
 export class Resident {
   readonly shards: Shards
-  readonly sessions = new Sessions()
+  readonly sessions = new ResidentSessions()
   policy: VersionedPolicy
   /** Of the rules: an older one while what was done under it is done again. */
   edition = EDITION
@@ -86,10 +86,10 @@ export class Resident {
     this.#endDueSessions(nowMs)
     const slot = this.shards.get(address)
     if (slot === undefined) return undefined
-    if ((this.shards.deadlineMs(slot, address.resource) ?? Infinity) > nowMs) return this.shards.look(slot)
+    if ((this.shards.deadlineMs(slot, address.resource) ?? Infinity) > nowMs) return this.shards.resourceOf(slot)
     this.#take(address, { command: { type: 'expire' }, nowMs })
-    const settled = this.shards.get(address)
-    return settled && this.shards.look(settled)
+    const after = this.shards.get(address)
+    return after && this.shards.resourceOf(after)
   }
 
   list(query: ListQuery): Promise<Page> {
@@ -181,7 +181,7 @@ export class Resident {
   }
 
   /** A look at a resource as it is at this moment. */
-  look<Result>(
+  inspect<Result>(
     address: Address,
     nowMs: number,
     view: (resource: Resource, context: Context) => Result,

@@ -2,8 +2,8 @@ import { Deadlines, type PlaceChanges, type SessionPlace } from '../../core/inde
 import { nameOf } from '../address.ts'
 import { type Address, type Place, SESSION_LOST, type SessionReply, type SessionRequest } from '../store.ts'
 
-/** Sessions in memory: who is alive until when, and which places hang off each. */
-export class Sessions {
+/** ResidentSessions in memory: who is alive until when, and which places hang off each. */
+export class ResidentSessions {
   readonly #sessions = new Map<string, Session>()
   /** Those opened first end first where several end at once. */
   readonly #deadlines = new Deadlines<Session>({ rank: ({ opened }) => opened })

@@ -72,12 +72,12 @@ export class Shards {
   }
 
   /** The resource for a look at it, not to be changed. */
-  look(slot: Slot): Resource {
+  resourceOf(slot: Slot): Resource {
     return slot.live ?? this.#dormancy!.fromText(slot.text, addressOf(slot.name))
   }
 
   holdings(slot: Slot): Holdings {
-    const resource = this.look(slot)
+    const resource = this.resourceOf(slot)
     return { grants: resource.grants.size, waiters: resource.waiters.size, places: placesOf(resource) }
   }
 

@@ -45,13 +45,13 @@ export async function commit(backend: Backend, made: Change): Promise<void> {
 }
 
 export function look(backend: Backend, wanted: Opening): Promise<Opened> {
-  return backend.transaction((transaction) => transaction.open([wanted], 'look'))
+  return backend.transaction((transaction) => transaction.open([wanted], 'read'))
 }
 
 /** Some part of a resource, read by itself after it was opened. */
 export function readPart(backend: Backend, resource: string, wanted: Wanted): Promise<Part> {
   return backend.transaction(async (transaction) => {
-    await transaction.open([opening(resource)], 'look')
+    await transaction.open([opening(resource)], 'read')
     return transaction.read({ namespace: 'default', resource }, wanted)
   })
 }

@@ -1,0 +1,171 @@
+// How long it takes to ring at 2, 6 and 12 processes on MariaDB. First the bare ways to wake connections that wait in a
+// statement, each on its own, in turn; then Baton in library mode: one process does the work, the others wait for it, and
+// each is told of the success. `BATON_DIST=DIR[,DIR]` compares builds, turn by turn.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { createConnection } from 'mysql2/promise'
+
+const dists = (process.env.BATON_DIST ?? fileURLToPath(new URL('../dist', import.meta.url))).split(',')
+const { startMariadb } = await import(`${dists[0]}/testing/harness/mariadb.js`)
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 100)
+const SIZES = [2, 6, 12]
+const program = fileURLToPath(new URL('mysql-ring-process.mjs', import.meta.url))
+
+function summaryOf(samples) {
+  const sorted = samples.toSorted((a, b) => a - b)
+  const at = (part) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))].toFixed(1).padStart(7)
+  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, longest ${at(1)} ms`
+}
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+const kills = (connections) => connections.map(({ threadId }) => `KILL QUERY ${threadId}`)
+
+/** How a connection waits, and how those that wait are rung at. */
+const ways = [
+  {
+    name: 'SLEEP, all KILL QUERY in one packet',
+    wait: (connection) => connection.query('DO SLEEP(30)'),
+    ring: (ringer, connections) => ringer.query(kills(connections).join(';')),
+  },
+  {
+    name: 'SLEEP, a packet for each',
+    wait: (connection) => connection.query('DO SLEEP(30)'),
+    ring: async (ringer, connections) => {
+      for (const kill of kills(connections)) await ringer.query(kill)
+    },
+  },
+  {
+    name: 'GET_LOCK of a lock that is held, in one packet',
+    wait: (connection, index) => connection.query(`DO GET_LOCK('gate ${index}', 30)`),
+    ring: (ringer, connections) => ringer.query(kills(connections).join(';')),
+  },
+  {
+    name: 'GET_LOCK of a lock that is held, a packet for each',
+    wait: (connection, index) => connection.query(`DO GET_LOCK('gate ${index}', 30)`),
+    ring: async (ringer, connections) => {
+      for (const kill of kills(connections)) await ringer.query(kill)
+    },
+  },
+  {
+    name: 'a row that is locked, in one packet',
+    wait: (connection, index) => connection.query(`SELECT id FROM gates WHERE id = ${index} FOR UPDATE`),
+    ring: (ringer, connections) => ringer.query(kills(connections).join(';')),
+  },
+]
+
+/** Until every one of them stands in its statement: who is rung at before that hears nothing. */
+async function allWait(ringer, size) {
+  const waiting = `SELECT COUNT(*) AS count FROM information_schema.PROCESSLIST
+    WHERE DB = DATABASE() AND COMMAND = 'Query' AND ID <> CONNECTION_ID() AND TIME_MS > 5`
+  for (;;) {
+    const [[{ count }]] = await ringer.query(waiting)
+    if (count >= size) return
+    await pause(2)
+  }
+}
+
+async function bare(url, size) {
+  const options = { uri: url, multipleStatements: true }
+  const [ringer, gate] = [await createConnection(options), await createConnection(options)]
+  await gate.query('CREATE TABLE IF NOT EXISTS gates (id INT PRIMARY KEY) ENGINE=InnoDB')
+  for (let index = 0; index < size; index++) {
+    await gate.query(`INSERT IGNORE INTO gates VALUES (${index})`)
+    await gate.query(`DO GET_LOCK('gate ${index}', 1)`)
+  }
+  await gate.query('BEGIN')
+  await gate.query('SELECT id FROM gates FOR UPDATE')
+  const connections = await Promise.all(Array.from({ length: size }, () => createConnection(options)))
+  for (const { name, wait, ring } of ways) {
+    const took = []
+    for (let round = 0; round < ROUNDS; round++) {
+      const waiting = connections.map((connection, index) => wait(connection, index).catch(() => {}))
+      await allWait(ringer, size)
+      const startedMs = performance.now()
+      await Promise.all([ring(ringer, connections), ...waiting])
+      took.push(performance.now() - startedMs)
+    }
+    console.log(`  ${name.padEnd(52)} ${summaryOf(took)}`)
+  }
+  for (const connection of [ringer, gate, ...connections]) connection.destroy()
+}
+
+/** A process on the store: `hear` waits for a line of its own. */
+async function start(dist, url, node) {
+  const child = spawn(process.execPath, [program, dist, url, node], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const lines = []
+  const waiting = new Set()
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    lines.push(JSON.parse(line))
+    for (const look of waiting) look()
+  })
+  const hear = (isIt) =>
+    new Promise((resolve) => {
+      const look = () => {
+        const index = lines.findIndex(isIt)
+        if (index < 0) return
+        waiting.delete(look)
+        resolve(lines.splice(index, 1)[0])
+      }
+      waiting.add(look)
+      look()
+    })
+  await hear(({ ready }) => ready)
+  return { child, hear, say: (what) => child.stdin.write(`${JSON.stringify(what)}\n`) }
+}
+
+async function told({ processes, resource }) {
+  const [doer, ...others] = processes
+  doer.say({ what: 'pull', resource })
+  await doer.hear((line) => line.resource === resource && line.holds)
+  for (const other of others) other.say({ what: 'pull', resource })
+  await Promise.all(others.map((other) => other.hear((line) => line.resource === resource && line.waits)))
+  await pause(30)
+  doer.say({ what: 'finish' })
+  const isEnd = (line) => line.resource === resource && 'status' in line
+  const { reportedMs, endedMs } = await doer.hear(isEnd)
+  const ends = await Promise.all(others.map((other) => other.hear(isEnd)))
+  if (ends.some(({ status }) => status !== 'skipped')) throw new Error(`not all skipped: ${JSON.stringify(ends)}`)
+  return { report: endedMs - reportedMs, skips: ends.map((end) => end.endedMs - reportedMs) }
+}
+
+const mariadb = await startMariadb({ options: ['--max-connections=500'] })
+const running = []
+try {
+  for (const size of SIZES) {
+    console.log(`${size} connections that wait, ${ROUNDS} rings`)
+    await bare(await mariadb.createDatabase(`bare_${size}`), size)
+  }
+  for (const size of SIZES) {
+    console.log(`Baton: ${size} processes wait for one that works, ${ROUNDS} times`)
+    const builds = []
+    for (const [index, dist] of dists.entries()) {
+      const url = await mariadb.createDatabase(`ring_${size}_${index}`)
+      const nodes = Array.from({ length: size + 1 }, (_, node) => `n${node}`)
+      const processes = await Promise.all(nodes.map((node) => start(dist, url, node)))
+      running.push(...processes)
+      builds.push({ dist, processes, reports: [], skips: [] })
+    }
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const build of builds) {
+        const { report, skips } = await told({ processes: build.processes, resource: `r${round}` })
+        build.reports.push(report)
+        build.skips.push(...skips)
+      }
+    }
+    for (const { dist, reports, skips } of builds) {
+      if (builds.length > 1) console.log(` ${dist}`)
+      console.log(`  the report is acknowledged  ${summaryOf(reports)}`)
+      console.log(`  a waiter is told            ${summaryOf(skips)}`)
+    }
+    for (const { child } of running.splice(0)) {
+      const ended = once(child, 'exit')
+      child.kill('SIGKILL')
+      await ended
+    }
+  }
+} finally {
+  for (const { child } of running) child.kill('SIGKILL')
+  await mariadb.stop()
+}
