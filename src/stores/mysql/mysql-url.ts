@@ -2,7 +2,7 @@ import type { ConnectionOptions } from 'mysql2'
 
 export interface MysqlTarget {
   readonly connection: ConnectionOptions
-  /** The most connections that steps may use at once. One more hears the bell. */
+  /** The most connections that steps may use at once. Two more are for the bell. */
   readonly connections: number
   /** Without the password, for logs and errors. */
   readonly name: string
