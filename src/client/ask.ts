@@ -6,8 +6,9 @@ import { abortable, pause } from './clock.ts'
 import { BatonError, FailedForGoodError, RefusedError, refusedError, UnavailableError } from './errors.ts'
 import { HeldGrant } from './held-grant.ts'
 import type { Patience } from './patience.ts'
+import type { Place } from './place.ts'
 import type { Session } from './session.ts'
-import type { OwnEvent, Standpoint, StreamListener } from './session-stream.ts'
+import type { OwnEvent, StreamListener } from './session-stream.ts'
 import { takeBack } from './take-back.ts'
 import type { InputOf } from './transport.ts'
 import type { Closable, Wiring } from './wiring.ts'
@@ -28,7 +29,7 @@ export class Ask implements StreamListener, Closable {
   readonly #setbacks: Backoff
   readonly #end = new AbortController()
   readonly #startMs: number
-  #standpoint: Standpoint
+  #place: Place
   #hold: string
   #session: Session | undefined
   #undo: (() => void)[] = []
@@ -54,11 +55,11 @@ export class Ask implements StreamListener, Closable {
     this.#setbacks = new Backoff(wiring.random)
     this.#startMs = wiring.clock.monoMs()
     this.#hold = wiring.random.id()
-    this.#standpoint = this.#newStandpoint()
+    this.#place = this.#newPlace()
   }
 
-  get standpoint(): Standpoint {
-    return this.#standpoint
+  get place(): Place {
+    return this.#place
   }
 
   /** Throws whatever ends it without a grant or a skip; `UnavailableError` where nobody answered for too long. */
@@ -171,7 +172,7 @@ export class Ask implements StreamListener, Closable {
   }
 
   #request(session: Session): InputOf<'acquire'> {
-    const place = { ...this.#standpoint, hold: this.#hold, session: session.id }
+    const place = { ...this.#place, hold: this.#hold, session: session.id }
     return acquireRequest(place, this.#spec, this.#patience)
   }
 
@@ -189,8 +190,8 @@ export class Ask implements StreamListener, Closable {
     if (reply.status === 'granted') {
       if (session.isAlive()) {
         this.#open = false
-        const place = { standpoint: this.#standpoint, hold: this.#hold, session, reply, waited: this.#inLine }
-        return new HeldGrant(this.#wiring, place)
+        const start = { place: this.#place, hold: this.#hold, session, reply, waited: this.#inLine }
+        return new HeldGrant(this.#wiring, start)
       }
       this.#askAnew()
       return undefined
@@ -274,17 +275,17 @@ export class Ask implements StreamListener, Closable {
     this.#told = undefined
     this.#claiming = false
     this.#hold = this.#wiring.random.id()
-    this.#standpoint = this.#newStandpoint()
+    this.#place = this.#newPlace()
   }
 
   #takeBack(): void {
     if (this.#open && this.#session) {
-      takeBack(this.#wiring, { standpoint: this.#standpoint, hold: this.#hold, session: this.#session })
+      takeBack(this.#wiring, { place: this.#place, hold: this.#hold, session: this.#session })
     }
     this.#open = false
   }
 
-  #newStandpoint(): Standpoint {
+  #newPlace(): Place {
     const { namespace, resource, operation, owner, node = this.#wiring.node } = this.#spec
     return { namespace, resource, operation, node, owner: owner ?? this.#wiring.random.id() }
   }

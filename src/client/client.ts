@@ -49,7 +49,7 @@ export class Client implements Baton {
     checkOptions({ node, namespace, ttlMs })
     const contact = new Contact(transport, surroundings)
     const stream = new SessionStream(transport, contact, surroundings)
-    const strays = new Strays(contact, () => stream.standpoints())
+    const strays = new Strays(contact, () => stream.placeNames())
     const onRenewed = (session: Session, places: number) => void strays.look(session, places).catch(() => {})
     this.node = node
     this.#boundTo = options.namespace

@@ -2,15 +2,16 @@ import type { Granted, GrantView, Json, PreviousAttempt, ReportedOutcome, Standi
 import type { Grant } from './api.ts'
 import { type BatonError, GrantLostError, refusedError } from './errors.ts'
 import { checkedResult, errorText, isPermanent } from './outcome.ts'
+import type { Place } from './place.ts'
 import { ProgressReport } from './progress-report.ts'
 import type { Session } from './session.ts'
-import type { OwnEvent, Standpoint, StreamListener } from './session-stream.ts'
+import type { OwnEvent, StreamListener } from './session-stream.ts'
 import { takeBack } from './take-back.ts'
 import { allWaiters } from './waiters.ts'
 import type { Closable, Wiring } from './wiring.ts'
 
-export interface HeldPlace {
-  readonly standpoint: Standpoint
+export interface GrantStart {
+  readonly place: Place
   readonly hold: string
   readonly session: Session
   readonly reply: Granted
@@ -25,7 +26,7 @@ const LOST_CODES = new Set(['unknown-grant', 'not-holder', 'stale-fence', 'sessi
 /** A grant, from its acknowledged claim to its acknowledged outcome or its loss. */
 export class HeldGrant implements Grant, StreamListener, Closable {
   readonly status = 'granted'
-  readonly standpoint: Standpoint
+  readonly place: Place
   readonly operation: string
   readonly resource: string
   readonly node: string
@@ -43,12 +44,12 @@ export class HeldGrant implements Grant, StreamListener, Closable {
   readonly #undo: (() => void)[]
   #reported: Promise<void> | undefined
 
-  constructor(wiring: Wiring, { standpoint, hold, session, reply, waited }: HeldPlace) {
-    this.standpoint = standpoint
-    this.operation = standpoint.operation
-    this.resource = standpoint.resource
-    this.owner = standpoint.owner
-    this.node = standpoint.node
+  constructor(wiring: Wiring, { place, hold, session, reply, waited }: GrantStart) {
+    this.place = place
+    this.operation = place.operation
+    this.resource = place.resource
+    this.owner = place.owner
+    this.node = place.node
     this.fence = reply.fence
     this.attempt = reply.attempt
     this.previous = reply.previous
@@ -70,11 +71,11 @@ export class HeldGrant implements Grant, StreamListener, Closable {
   }
 
   async waiters(): Promise<readonly WaiterView[]> {
-    return allWaiters(this.#wiring.contact, this.standpoint)
+    return allWaiters(this.#wiring.contact, this.place)
   }
 
   async holders(): Promise<readonly GrantView[]> {
-    const { namespace, resource } = this.standpoint
+    const { namespace, resource } = this.place
     const reply = await this.#wiring.contact.demand<'get-resource'>({ type: 'get-resource', namespace, resource })
     return reply.resource.grants.filter(({ operation }) => operation !== this.operation)
   }
@@ -135,7 +136,7 @@ export class HeldGrant implements Grant, StreamListener, Closable {
     const lost = new AbortController()
     const unlink = this.#session.onLost((error) => lost.abort(error))
     try {
-      const request = { type: 'release', ...this.standpoint, hold: this.#hold, fence: this.fence, ...outcome } as const
+      const request = { type: 'release', ...this.place, hold: this.#hold, fence: this.fence, ...outcome } as const
       const reply = await contact.insist<'release'>(request, { patienceMs: Infinity, signal: lost.signal })
       if (reply.status === 'refused') throw this.#refused(refusedError(reply))
     } catch (error) {
@@ -149,7 +150,7 @@ export class HeldGrant implements Grant, StreamListener, Closable {
 
   #refused(error: BatonError): BatonError {
     if (LOST_CODES.has(error.code)) return this.#lostError(error.message, error)
-    takeBack(this.#wiring, { standpoint: this.standpoint, hold: this.#hold, session: this.#session })
+    takeBack(this.#wiring, { place: this.place, hold: this.#hold, session: this.#session })
     return error
   }
 
@@ -171,7 +172,7 @@ export class HeldGrant implements Grant, StreamListener, Closable {
 
   async #sendProgress(progress: Json): Promise<void> {
     const { fence } = this
-    const reply = await this.#wiring.contact.try<'progress'>({ type: 'progress', ...this.standpoint, fence, progress })
+    const reply = await this.#wiring.contact.try<'progress'>({ type: 'progress', ...this.place, fence, progress })
     if (reply.status === 'refused' && LOST_CODES.has(reply.code) && !this.#reported) this.#lose(reply.message)
   }
 }

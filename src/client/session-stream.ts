@@ -2,23 +2,16 @@ import type { Standing } from '../core/index.ts'
 import type { WireEvent } from '../protocol/index.ts'
 import { Backoff } from './backoff.ts'
 import type { Contact, Surroundings } from './contact.ts'
+import { type Place, placeName } from './place.ts'
 import type { Session } from './session.ts'
 import type { Transport } from './transport.ts'
-
-/** Whom a stream is about: an ask or a grant. */
-export interface Standpoint {
-  readonly namespace: string
-  readonly resource: string
-  readonly operation: string
-  readonly node: string
-  readonly owner: string
-}
 
 /** Events that name an owner. */
 export type OwnEvent = Extract<WireEvent, { owner: string }>
 
 export interface StreamListener {
-  readonly standpoint: Standpoint
+  /** The ask or the grant that it listens for. */
+  readonly place: Place
   onEvent(event: OwnEvent): void
   /** Where it stood when the stream with this number was opened; nothing where it did not stand anywhere. */
   onState(standing: Standing | undefined, opening: number): void
@@ -61,7 +54,7 @@ export class SessionStream {
   }
 
   register(listener: StreamListener): () => void {
-    const { owner } = listener.standpoint
+    const { owner } = listener.place
     const listeners = this.#listeners.get(owner) ?? new Set()
     this.#listeners.set(owner, listeners.add(listener))
     return () => {
@@ -71,8 +64,8 @@ export class SessionStream {
   }
 
   /** Everything that this client asks for or holds. */
-  standpoints(): ReadonlySet<string> {
-    return new Set(this.#all().map(({ standpoint }) => standpointName(standpoint)))
+  placeNames(): ReadonlySet<string> {
+    return new Set(this.#all().map(({ place }) => placeName(place)))
   }
 
   /** Keeps the stream of this session open until it is let go. */
@@ -132,7 +125,7 @@ export class SessionStream {
     if (event.type === 'state') this.#onState(event, opening)
     else if ('owner' in event) {
       for (const listener of [...(this.#listeners.get(event.owner) ?? [])]) {
-        if (standpointName(event) === standpointName(listener.standpoint)) listener.onEvent(event)
+        if (placeName(event) === placeName(listener.place)) listener.onEvent(event)
       }
     }
   }
@@ -145,8 +138,8 @@ export class SessionStream {
       this.#session?.lose('the session has ended')
       return
     }
-    const standings = new Map(state.places.map((place) => [standpointName(place), place.standing]))
-    for (const listener of this.#all()) listener.onState(standings.get(standpointName(listener.standpoint)), opening)
+    const standings = new Map(state.places.map((place) => [placeName(place), place.standing]))
+    for (const listener of this.#all()) listener.onState(standings.get(placeName(listener.place)), opening)
   }
 
   #onEnd(reason: string): void {
@@ -164,10 +157,4 @@ export class SessionStream {
   #all(): StreamListener[] {
     return [...this.#listeners.values()].flatMap((listeners) => [...listeners])
   }
-}
-
-/** Servers say the node too, but for what was written down before there were nodes: that is no client's of this version. */
-export function standpointName(standpoint: Omit<Standpoint, 'node'> & { readonly node?: string | undefined }): string {
-  const { namespace, resource, operation, node, owner } = standpoint
-  return JSON.stringify([namespace, resource, operation, node, owner])
 }

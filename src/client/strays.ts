@@ -1,7 +1,7 @@
-import type { ReplyOf } from '../protocol/index.ts'
+import type { Place } from '../protocol/index.ts'
 import type { Contact } from './contact.ts'
+import { placeName } from './place.ts'
 import type { Session } from './session.ts'
-import { standpointName } from './session-stream.ts'
 
 /**
  * Lets go of places that this client does not know of.
@@ -29,9 +29,9 @@ export class Strays {
     }
     const reply = await this.#contact.try<'list-places'>({ type: 'list-places', session: session.id })
     if (reply.status === 'refused') return
-    const unknown = reply.places.filter((place) => !this.#known().has(standpointName(place)))
-    const strays = unknown.filter((place) => this.#suspects.has(standpointName(place)))
-    this.#suspects = new Set(unknown.map(standpointName))
+    const unknown = reply.places.filter((place) => !this.#known().has(placeName(place)))
+    const strays = unknown.filter((place) => this.#suspects.has(placeName(place)))
+    this.#suspects = new Set(unknown.map(placeName))
     for (const place of strays) await this.#leave(session, place)
   }
 
@@ -40,5 +40,3 @@ export class Strays {
     await this.#contact.try<'leave-place'>({ type: 'leave-place', ...place, session: session.id })
   }
 }
-
-type Place = Extract<ReplyOf<'list-places'>, { status: 'places' }>['places'][number]

@@ -1,5 +1,5 @@
+import type { Place } from './place.ts'
 import type { Session } from './session.ts'
-import type { Standpoint } from './session-stream.ts'
 import type { Closable, Wiring } from './wiring.ts'
 
 const AFTER_LOSS_MS = 10_000
@@ -11,7 +11,7 @@ const AFTER_LOSS_MS = 10_000
  */
 export function takeBack(
   wiring: Wiring,
-  { standpoint, hold, session }: { standpoint: Standpoint; hold: string; session: Session },
+  { place, hold, session }: { place: Place; hold: string; session: Session },
 ): void {
   const stop = new AbortController()
   const alive = session.isAlive()
@@ -20,7 +20,7 @@ export function takeBack(
   wiring.open.add(closable)
   wiring.contact
     .insist<'cancel'>(
-      { type: 'cancel', ...standpoint, hold },
+      { type: 'cancel', ...place, hold },
       { patienceMs: alive ? Infinity : AFTER_LOSS_MS, signal: stop.signal },
     )
     .catch(() => {})
