@@ -37,7 +37,7 @@ export function acquireRequest(
   return {
     type: 'acquire',
     ...place,
-    // Beyond what the server takes there is no limit for it, and the client takes the ask back in time.
+    // Beyond what the server takes there is no limit for it, and the client cancels the ask in time.
     waitMs: doesNotWait ? 0 : leftMs > LIMITS.waitMaxMs ? undefined : leftMs,
     revision,
     disbelieve,

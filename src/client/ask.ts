@@ -2,6 +2,7 @@ import type { Answer, Json, Queued, Skip, Standing } from '../core/index.ts'
 import { errorBody, type ReplyOf } from '../protocol/index.ts'
 import { type AskSpec, acquireRequest } from './ask-spec.ts'
 import { Backoff } from './backoff.ts'
+import { cancelAsk } from './cancel-ask.ts'
 import { abortable, pause } from './clock.ts'
 import { BatonError, FailedForGoodError, RefusedError, refusedError, UnavailableError } from './errors.ts'
 import { HeldGrant } from './held-grant.ts'
@@ -9,7 +10,6 @@ import type { Patience } from './patience.ts'
 import type { Place } from './place.ts'
 import type { Session } from './session.ts'
 import type { OwnEvent, StreamListener } from './session-stream.ts'
-import { takeBack } from './take-back.ts'
 import type { InputOf } from './transport.ts'
 import type { Closable, Wiring } from './wiring.ts'
 
@@ -74,7 +74,7 @@ export class Ask implements StreamListener, Closable {
         else await pause(this.#wiring.clock, this.#setbacks.nextMs(), this.#end.signal)
       }
     } catch (error) {
-      this.#takeBack()
+      this.#cancel()
       throw error
     } finally {
       for (const act of [...this.#undo, ...this.#ties]) act()
@@ -209,7 +209,7 @@ export class Ask implements StreamListener, Closable {
     const { clock, random, stream, trustMs } = this.#wiring
     if (!this.#needsStream && this.#session) {
       this.#needsStream = true
-      this.#ties.push(stream.need(this.#session))
+      this.#ties.push(stream.keepOpen(this.#session))
     }
     this.#setbacks.reset()
     if (this.#awake) return
@@ -268,7 +268,7 @@ export class Ask implements StreamListener, Closable {
   }
 
   #askAnew(): void {
-    this.#takeBack()
+    this.#cancel()
     for (const act of this.#ties.splice(0)) act()
     this.#session = undefined
     this.#needsStream = false
@@ -278,9 +278,9 @@ export class Ask implements StreamListener, Closable {
     this.#place = this.#newPlace()
   }
 
-  #takeBack(): void {
+  #cancel(): void {
     if (this.#open && this.#session) {
-      takeBack(this.#wiring, { place: this.#place, hold: this.#hold, session: this.#session })
+      cancelAsk(this.#wiring, { place: this.#place, hold: this.#hold, session: this.#session })
     }
     this.#open = false
   }

@@ -1,12 +1,12 @@
 import type { Granted, GrantView, Json, PreviousAttempt, ReportedOutcome, Standing, WaiterView } from '../core/index.ts'
 import type { Grant } from './api.ts'
+import { cancelAsk } from './cancel-ask.ts'
 import { type BatonError, GrantLostError, refusedError } from './errors.ts'
 import { checkedResult, errorText, isPermanent } from './outcome.ts'
 import type { Place } from './place.ts'
 import { ProgressReport } from './progress-report.ts'
 import type { Session } from './session.ts'
 import type { OwnEvent, StreamListener } from './session-stream.ts'
-import { takeBack } from './take-back.ts'
 import { allWaiters } from './waiters.ts'
 import type { Closable, Wiring } from './wiring.ts'
 
@@ -41,7 +41,7 @@ export class HeldGrant implements Grant, StreamListener, Closable {
   readonly #end = new AbortController()
   readonly #progress: ProgressReport
   readonly #knownSince: number
-  readonly #undo: (() => void)[]
+  readonly #cleanup: (() => void)[]
   #reported: Promise<void> | undefined
 
   constructor(wiring: Wiring, { place, hold, session, reply, waited }: GrantStart) {
@@ -60,14 +60,14 @@ export class HeldGrant implements Grant, StreamListener, Closable {
     this.#knownSince = wiring.stream.openings
     this.#progress = new ProgressReport(wiring.clock, (progress) => this.#sendProgress(progress))
     wiring.open.add(this)
-    const need = () => this.#undo.push(wiring.stream.need(session))
-    this.#undo = [
+    const keepStream = () => this.#cleanup.push(wiring.stream.keepOpen(session))
+    this.#cleanup = [
       wiring.clock.stayAwake(),
       session.use(),
       wiring.stream.register(this),
-      waited ? wiring.stream.need(session) : wiring.clock.after(STREAM_AFTER_MS, need),
+      waited ? wiring.stream.keepOpen(session) : wiring.clock.after(STREAM_AFTER_MS, keepStream),
     ]
-    this.#undo.push(session.onLost((error) => this.#lose(error.message, error)))
+    this.#cleanup.push(session.onLost((error) => this.#lose(error.message, error)))
   }
 
   async waiters(): Promise<readonly WaiterView[]> {
@@ -137,7 +137,7 @@ export class HeldGrant implements Grant, StreamListener, Closable {
     const unlink = this.#session.onLost((error) => lost.abort(error))
     try {
       const request = { type: 'release', ...this.place, hold: this.#hold, fence: this.fence, ...outcome } as const
-      const reply = await contact.insist<'release'>(request, { patienceMs: Infinity, signal: lost.signal })
+      const reply = await contact.retry<'release'>(request, { patienceMs: Infinity, signal: lost.signal })
       if (reply.status === 'refused') throw this.#refused(refusedError(reply))
     } catch (error) {
       if (!lost.signal.aborted) throw error
@@ -150,7 +150,7 @@ export class HeldGrant implements Grant, StreamListener, Closable {
 
   #refused(error: BatonError): BatonError {
     if (LOST_CODES.has(error.code)) return this.#lostError(error.message, error)
-    takeBack(this.#wiring, { place: this.place, hold: this.#hold, session: this.#session })
+    cancelAsk(this.#wiring, { place: this.place, hold: this.#hold, session: this.#session })
     return error
   }
 
@@ -167,7 +167,7 @@ export class HeldGrant implements Grant, StreamListener, Closable {
   #close(): void {
     this.#wiring.open.delete(this)
     this.#progress.stop()
-    for (const act of this.#undo.splice(0)) act()
+    for (const act of this.#cleanup.splice(0)) act()
   }
 
   async #sendProgress(progress: Json): Promise<void> {

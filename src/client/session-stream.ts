@@ -69,7 +69,7 @@ export class SessionStream {
   }
 
   /** Keeps the stream of this session open until it is let go. */
-  need(session: Session): () => void {
+  keepOpen(session: Session): () => void {
     this.#needs++
     this.#cancelLingering()
     if (session !== this.#session && session.isAlive()) {

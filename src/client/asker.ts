@@ -11,7 +11,7 @@ import { WithoutGrant } from './without-grant.ts'
 const EVERYTHING = Number.MAX_SAFE_INTEGER
 
 /** Asks for one operation on one resource, as often as it takes, all within one wait limit. */
-export class Asking {
+export class Asker {
   readonly patience: Patience
   readonly #wiring: Wiring
   readonly #spec: AskSpec
