@@ -45,7 +45,7 @@ export class Asker {
   /** A grant, perhaps in name only where no server answers, or a skip. */
   async ask(more: Pick<AskSpec, 'disbelieve' | 'verified' | 'verifies'> = {}): Promise<Grant | Skip> {
     try {
-      return await new Ask(this.#wiring, { ...this.#spec, ...more }, this.patience).settle()
+      return await new Ask(this.#wiring, { ...this.#spec, ...more }, this.patience).answer()
     } catch (error) {
       if (!(error instanceof UnavailableError) || this.#whenUnavailable !== 'run') throw error
       if (more.verified) return { status: 'skip', fence: 0 }
