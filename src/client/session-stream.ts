@@ -36,7 +36,8 @@ export class SessionStream {
   #session: Session | undefined
   #needs = 0
   #openings = 0
-  #told = false
+  /** The present stream has told the state that every stream begins with. */
+  #hasState = false
   #close: (() => void) | undefined
   #cancelReopening: (() => void) | undefined
   #cancelLingering = () => {}
@@ -101,7 +102,7 @@ export class SessionStream {
     if (!session?.isAlive()) return
     const opening = ++this.#openings
     let open = true
-    this.#told = false
+    this.#hasState = false
     const stream = this.#transport.listen(
       { of: 'session', session: session.id },
       {
@@ -132,7 +133,7 @@ export class SessionStream {
 
   #onState(state: Extract<WireEvent, { type: 'state' }>, opening: number): void {
     if (state.of !== 'session') return
-    this.#told = true
+    this.#hasState = true
     this.#backoff.reset()
     if (!state.alive) {
       this.#session?.lose('the session has ended')
@@ -147,7 +148,7 @@ export class SessionStream {
     if (this.#needs === 0) return
     if (this.#backoff.tries === 0) this.#surroundings.notice(`the event stream ended (${reason}); opening it again`)
     // A stream that did not even tell the state is no stream: meanwhile those who wait must ask.
-    if (!this.#told && this.#backoff.tries > 0) for (const listener of this.#all()) listener.onSilence()
+    if (!this.#hasState && this.#backoff.tries > 0) for (const listener of this.#all()) listener.onSilence()
     this.#cancelReopening = this.#surroundings.clock.after(this.#backoff.nextMs(), () => {
       this.#cancelReopening = undefined
       this.#open()
