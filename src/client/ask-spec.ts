@@ -1,7 +1,7 @@
 import type { Json } from '../core/index.ts'
 import { LIMITS } from '../protocol/index.ts'
 import type { Patience } from './patience.ts'
-import type { Standpoint } from './session-stream.ts'
+import type { Place } from './place.ts'
 import type { InputOf } from './transport.ts'
 
 /** What is asked for. */
@@ -28,7 +28,7 @@ export interface AskSpec {
 
 /** The request that asks for it, asks again, or claims it. */
 export function acquireRequest(
-  place: Standpoint & { readonly hold: string; readonly session: string },
+  place: Place & { readonly hold: string; readonly session: string },
   { revision, disbelieve, verified, verifies, reference, dropReference, queueing }: AskSpec,
   patience: Patience,
 ): InputOf<'acquire'> {
@@ -37,7 +37,7 @@ export function acquireRequest(
   return {
     type: 'acquire',
     ...place,
-    // Beyond what the server takes there is no limit for it, and the client takes the ask back in time.
+    // Beyond what the server takes there is no limit for it, and the client cancels the ask in time.
     waitMs: doesNotWait ? 0 : leftMs > LIMITS.waitMaxMs ? undefined : leftMs,
     revision,
     disbelieve,

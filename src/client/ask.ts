@@ -1,18 +1,21 @@
-import type { Answer, Json, Queued, Skip, Standing } from '../core/index.ts'
-import { errorBody, type ReplyOf } from '../protocol/index.ts'
-import { type AskSpec, acquireRequest } from './ask-spec.ts'
+import type { Skip } from '../core/index.ts'
+import { errorBody } from '../protocol/index.ts'
+import type { AskSpec } from './ask-spec.ts'
 import { Backoff } from './backoff.ts'
 import { abortable, pause } from './clock.ts'
 import { BatonError, FailedForGoodError, RefusedError, refusedError, UnavailableError } from './errors.ts'
 import { HeldGrant } from './held-grant.ts'
 import type { Patience } from './patience.ts'
+import { type AcquireReply, SentAsk } from './sent-ask.ts'
 import type { Session } from './session.ts'
-import type { OwnEvent, Standpoint, StreamListener } from './session-stream.ts'
-import { takeBack } from './take-back.ts'
-import type { InputOf } from './transport.ts'
+import { WaitReport } from './wait-report.ts'
 import type { Closable, Wiring } from './wiring.ts'
 
-type AcquireReply = ReplyOf<'acquire'>
+/** A reply, and what it is the reply to. */
+interface Replied {
+  readonly sent: SentAsk
+  readonly reply: AcquireReply
+}
 
 /** Refusals of this hold id, not of the ask, which goes on with another one. */
 const ASK_ANEW = new Set(['passed-over', 'hold-ended', 'cancelled', 'session-lost'])
@@ -21,94 +24,54 @@ const ASK_ANEW = new Set(['passed-over', 'hold-ended', 'cancelled', 'session-los
 const CLAIM_GRACE_MS = 5_000
 
 /** One ask, from its first try to its grant or its final answer. When it is given up it leaves nothing behind. */
-export class Ask implements StreamListener, Closable {
+export class Ask implements Closable {
   readonly #wiring: Wiring
   readonly #spec: AskSpec
   readonly #patience: Patience
   readonly #setbacks: Backoff
+  readonly #report: WaitReport
   readonly #end = new AbortController()
   readonly #startMs: number
-  #standpoint: Standpoint
-  #hold: string
-  #session: Session | undefined
-  #undo: (() => void)[] = []
-  /** What ties it to the present session and hold. */
-  #ties: (() => void)[] = []
-  /** A try was sent with this hold id, and what became of it is not known to be over. */
-  #open = false
-  #inLine = false
-  #claiming = false
+  #cleanup: (() => void)[] = []
+  /** What the server may know of: nothing before the first try, and between two hold ids. */
+  #sent: SentAsk | undefined
+  /** It has stood in line, if only under an earlier hold id. */
+  #hasQueued = false
+  /** Why the last try has no reply; absent once one has come. */
   #unanswered: UnavailableError | undefined
-  #position = 0
-  /** The last that was told. */
-  #progress = ''
-  #told: Answer | undefined
-  #awake = false
-  #wake = () => {}
-  #needsStream = false
 
   constructor(wiring: Wiring, spec: AskSpec, patience: Patience) {
     this.#wiring = wiring
     this.#spec = spec
     this.#patience = patience
     this.#setbacks = new Backoff(wiring.random)
+    // What a caller's own callback throws ends its ask.
+    this.#report = new WaitReport(spec, (error) => this.#end.abort(error))
     this.#startMs = wiring.clock.monoMs()
-    this.#hold = wiring.random.id()
-    this.#standpoint = this.#newStandpoint()
-  }
-
-  get standpoint(): Standpoint {
-    return this.#standpoint
   }
 
   /** Throws whatever ends it without a grant or a skip; `UnavailableError` where nobody answered for too long. */
-  async settle(): Promise<HeldGrant | Skip> {
+  async answer(): Promise<HeldGrant | Skip> {
     this.#begin()
     try {
       for (;;) {
-        const reply = this.#takeTold() ?? (await this.#send())
-        const settled = this.#judge(reply)
-        if (settled) return settled
-        if (reply.status === 'queued') await this.#wait()
+        const { sent, reply } = this.#told() ?? (await this.#send())
+        const answer = this.#judge(sent, reply)
+        if (answer) return answer
+        if (reply.status === 'queued') await this.#wait(sent)
         else await pause(this.#wiring.clock, this.#setbacks.nextMs(), this.#end.signal)
       }
-    } catch (error) {
-      this.#takeBack()
-      throw error
     } finally {
-      for (const act of [...this.#undo, ...this.#ties]) act()
+      this.#sent?.leave()
+      for (const act of this.#cleanup) act()
       this.#wiring.open.delete(this)
     }
   }
 
   /** The client closes: its session goes, and this ask with it. */
   close(): void {
-    this.#open = false
+    this.#sent?.finish()
     this.#end.abort(new BatonError('closed', 'the client was closed'))
-  }
-
-  onEvent(event: OwnEvent): void {
-    if (event.type === 'queued' || event.type === 'claimed') return
-    if (event.type === 'progress') {
-      this.#heardProgress(event.progress)
-      return
-    }
-    if (event.type === 'granted') {
-      if (!event.handOver) return
-      this.#claiming = true
-    }
-    // An owner that others share may have been told this in an earlier ask: then only asking again is sure.
-    if (event.type === 'told' && this.#spec.owner === undefined) this.#told = event.answer
-    this.#rouse()
-  }
-
-  onState(standing: Standing | undefined): void {
-    if (standing?.status === 'queued') this.#queuedAt(standing)
-    else this.#rouse()
-  }
-
-  onSilence(): void {
-    this.#rouse()
   }
 
   #begin(): void {
@@ -119,47 +82,52 @@ export class Ask implements StreamListener, Closable {
       this.#end.abort(new BatonError('aborted', 'the ask was given up by its caller', { cause: signal?.reason }))
     if (signal?.aborted) abort()
     signal?.addEventListener('abort', abort, { once: true })
-    this.#undo = [clock.stayAwake(), () => signal?.removeEventListener('abort', abort)]
+    this.#cleanup = [clock.stayAwake(), () => signal?.removeEventListener('abort', abort)]
     if (this.#patience.waitMs !== 0) this.#watchPatience()
   }
 
   #watchPatience(): void {
     const leftMs = this.#patience.leftMs()
     if (leftMs === Infinity) return
-    // A timer may be shorter than what it is asked for, so what is left is looked at once more.
-    const look = () => (this.#patience.isOver() ? this.#waitOver() : this.#watchPatience())
-    this.#undo.push(this.#wiring.clock.after(leftMs, look))
+    // A timer may be shorter than what it is asked for, so what is left is checked once more.
+    const check = () => (this.#patience.isOver() ? this.#waitOver() : this.#watchPatience())
+    this.#cleanup.push(this.#wiring.clock.after(leftMs, check))
   }
 
   #waitOver(): void {
-    if (!this.#inLine) return
-    if (this.#claiming)
-      this.#undo.push(this.#wiring.clock.after(CLAIM_GRACE_MS, () => this.#end.abort(this.#tooLate())))
-    else this.#end.abort(this.#tooLate())
+    if (!this.#hasQueued) return
+    const giveUp = () => this.#end.abort(this.#tooLate())
+    if (this.#sent?.isHandedOver) this.#cleanup.push(this.#wiring.clock.after(CLAIM_GRACE_MS, giveUp))
+    else giveUp()
   }
 
   #tooLate(): BatonError {
     return this.#unanswered ?? new RefusedError('wait-over', 'the wait limit is over; ask again or wait longer')
   }
 
-  /** Asks until there is an answer: the same hold id every time, so that a try whose reply was lost counts once. */
-  async #send(): Promise<AcquireReply> {
+  /** The answer that the stream has told: nothing has to be sent for it. */
+  #told(): Replied | undefined {
+    const sent = this.#sent
+    const reply = sent?.answer
+    return sent && reply && { sent, reply }
+  }
+
+  /** Tries until there is a reply. */
+  async #send(): Promise<Replied> {
     const { clock, contact, random, sessions } = this.#wiring
     const { signal } = this.#end
     const backoff = new Backoff(random)
     for (;;) {
-      if (this.#inLine && !this.#claiming && this.#patience.isOver()) throw this.#tooLate()
-      const leftMs = () => this.#patience.unansweredLeftMs({ inLine: this.#inLine, askedAtMs: this.#startMs })
+      if (this.#hasQueued && !this.#sent?.isHandedOver && this.#patience.isOver()) throw this.#tooLate()
+      const leftMs = () => this.#patience.unansweredLeftMs({ inLine: this.#hasQueued, askedAtMs: this.#startMs })
       try {
         const session = await abortable(sessions.alive(), signal)
         signal.throwIfAborted()
-        this.#tieTo(session)
-        this.#awake = false
-        this.#open = true
+        const sent = this.#sentUnder(session)
         const options = { signal, tries: backoff.tries, timeoutMs: Math.max(1, leftMs()) }
-        const reply = await contact.try<'acquire'>(this.#request(session), options)
+        const reply = await contact.try<'acquire'>(sent.nextRequest(this.#patience), options)
         this.#unanswered = undefined
-        return reply
+        return { sent, reply }
       } catch (error) {
         if (!(error instanceof UnavailableError)) throw error
         this.#unanswered = error
@@ -170,122 +138,53 @@ export class Ask implements StreamListener, Closable {
     }
   }
 
-  #request(session: Session): InputOf<'acquire'> {
-    const place = { ...this.#standpoint, hold: this.#hold, session: session.id }
-    return acquireRequest(place, this.#spec, this.#patience)
+  /** Under another session it is another ask: the place of the old one goes with the old session. */
+  #sentUnder(session: Session): SentAsk {
+    if (this.#sent?.session !== session) {
+      this.#sent?.leave()
+      this.#sent = new SentAsk(this.#wiring, { spec: this.#spec, session, report: this.#report })
+    }
+    return this.#sent
   }
 
   /** The grant or the skip, or nothing where it goes on. */
-  #judge(reply: AcquireReply): HeldGrant | Skip | undefined {
-    this.#claiming = false
+  #judge(sent: SentAsk, reply: AcquireReply): HeldGrant | Skip | undefined {
     if (reply.status === 'queued') {
       // Another ask of the same owner stands in line; this one does not.
       if (this.#patience.waitMs === 0 || this.#spec.queueing === false) throw refusedError(errorBody('busy'))
-      this.#inLine = true
-      this.#queuedAt(reply)
+      this.#hasQueued = true
+      sent.queued(reply)
       return undefined
     }
-    const session = this.#session!
     if (reply.status === 'granted') {
-      if (session.isAlive()) {
-        this.#open = false
-        const place = { standpoint: this.#standpoint, hold: this.#hold, session, reply, waited: this.#inLine }
-        return new HeldGrant(this.#wiring, place)
-      }
-      this.#askAnew()
-      return undefined
+      if (!sent.session.isAlive()) return this.#askAnew(sent)
+      sent.finish()
+      const { place, hold, session } = sent
+      return new HeldGrant(this.#wiring, { place, hold, session, reply, waited: this.#hasQueued })
     }
-    this.#open = false
+    sent.finish()
     if (reply.status === 'skip') return reply
     if (reply.status === 'failed') throw new FailedForGoodError(reply)
     if (!ASK_ANEW.has(reply.code)) throw refusedError(reply)
-    if (reply.code === 'session-lost') session.lose('the session has ended')
-    this.#askAnew()
-    return undefined
+    if (reply.code === 'session-lost') sent.session.lose('the session has ended')
+    return this.#askAnew(sent)
   }
 
-  async #wait(): Promise<void> {
-    const { clock, random, stream, trustMs } = this.#wiring
-    if (!this.#needsStream && this.#session) {
-      this.#needsStream = true
-      this.#ties.push(stream.need(this.#session))
-    }
+  /** It goes on with another hold id. */
+  #askAnew(sent: SentAsk): undefined {
+    sent.leave()
+    this.#sent = undefined
+  }
+
+  async #wait(sent: SentAsk): Promise<void> {
+    const { random, trustMs } = this.#wiring
+    sent.listen()
     this.#setbacks.reset()
-    if (this.#awake) return
+    if (sent.hasNews) return
     if (this.#patience.isOver()) throw this.#tooLate()
     // Not polling: the stream tells. Should an event be lost on the way nevertheless (a proxy that swallows them, a
     // server that stalls), this is what ends the wait, once or twice in the life of a lease where that can happen.
     const againMs = Math.min(trustMs * (0.5 + random.fraction() / 2), this.#spec.placeEveryMs ?? Infinity)
-    const cancel = clock.after(againMs, () => this.#rouse())
-    const woken = new Promise<void>((resolve) => {
-      this.#wake = resolve
-    })
-    await abortable(woken, this.#end.signal).finally(cancel)
-  }
-
-  #rouse(): void {
-    this.#awake = true
-    this.#wake()
-  }
-
-  #takeTold(): AcquireReply | undefined {
-    const told = this.#told
-    this.#told = undefined
-    return told?.status === 'refused' ? errorBody(told.code) : told
-  }
-
-  #queuedAt({ position, progress }: Queued): void {
-    if (position !== this.#position) {
-      this.#position = position
-      this.#tell(() => this.#spec.onQueued?.(position))
-    }
-    if (progress !== undefined) this.#heardProgress(progress)
-  }
-
-  #heardProgress(progress: Json): void {
-    const text = JSON.stringify(progress)
-    if (text === this.#progress) return
-    this.#progress = text
-    this.#tell(() => this.#spec.onProgress?.(progress))
-  }
-
-  /** What a caller's own callback throws ends its ask. */
-  #tell(call: () => void): void {
-    try {
-      call()
-    } catch (error) {
-      this.#end.abort(error)
-    }
-  }
-
-  /** Under another session it is another ask: the place of the old one goes with the old session. */
-  #tieTo(session: Session): void {
-    if (session === this.#session) return
-    if (this.#session) this.#askAnew()
-    this.#session = session
-    this.#ties = [this.#wiring.stream.register(this), session.use(), session.onLost(() => this.#rouse())]
-  }
-
-  #askAnew(): void {
-    this.#takeBack()
-    for (const act of this.#ties.splice(0)) act()
-    this.#session = undefined
-    this.#needsStream = false
-    this.#told = undefined
-    this.#claiming = false
-    this.#hold = this.#wiring.random.id()
-    this.#standpoint = this.#newStandpoint()
-  }
-
-  #takeBack(): void {
-    if (this.#open && this.#session) {
-      takeBack(this.#wiring, { standpoint: this.#standpoint, hold: this.#hold, session: this.#session })
-    }
-    this.#open = false
-  }
-
-  #newStandpoint(): Standpoint {
-    const { namespace, resource, operation, owner, node = this.#wiring.node } = this.#spec
-    return { namespace, resource, operation, node, owner: owner ?? this.#wiring.random.id() }
+    await sent.sleep(againMs, this.#end.signal)
   }
 }

@@ -13,16 +13,16 @@ import type {
   RunOptions,
   Skipped,
 } from './api.ts'
-import { Asking, skippedOf } from './asking.ts'
+import { Asker, skippedOf } from './asker.ts'
 import { pause } from './clock.ts'
 import { Contact, type Surroundings } from './contact.ts'
 import { BatonError, SkippedError } from './errors.ts'
 import { eventFeed } from './event-feed.ts'
 import { run } from './run.ts'
-import { type Session, Sessions } from './session.ts'
+import { ClientSessions, type Session } from './session.ts'
 import { SessionStream } from './session-stream.ts'
-import { Strays } from './strays.ts'
 import type { InputOf, Transport } from './transport.ts'
+import { UnknownPlaces } from './unknown-places.ts'
 import { allWaiters } from './waiters.ts'
 import type { Wiring } from './wiring.ts'
 
@@ -49,8 +49,8 @@ export class Client implements Baton {
     checkOptions({ node, namespace, ttlMs })
     const contact = new Contact(transport, surroundings)
     const stream = new SessionStream(transport, contact, surroundings)
-    const strays = new Strays(contact, () => stream.standpoints())
-    const onRenewed = (session: Session, places: number) => void strays.look(session, places).catch(() => {})
+    const unknownPlaces = new UnknownPlaces(contact, () => stream.placeNames())
+    const onRenewed = (session: Session, places: number) => void unknownPlaces.check(session, places).catch(() => {})
     this.node = node
     this.#boundTo = options.namespace
     this.#transport = transport
@@ -62,7 +62,7 @@ export class Client implements Baton {
       trustMs: transport.isDirect ? TRUST_TTLS * ttlMs : ttlMs,
       whenUnavailable,
       contact,
-      sessions: new Sessions(contact, surroundings, { node, ttlMs, onRenewed }),
+      sessions: new ClientSessions(contact, surroundings, { node, ttlMs, onRenewed }),
       stream,
       open: new Set(),
     }
@@ -81,7 +81,7 @@ export class Client implements Baton {
 
   async tryAcquire(operation: string, resource: string, options: AskOptions = {}): Promise<Grant | Skipped<Json>> {
     this.#checkOpen()
-    const answer = await new Asking(this.#wiring, { operation, resource }, options).ask()
+    const answer = await new Asker(this.#wiring, { operation, resource }, options).ask()
     return answer.status === 'skip' ? skippedOf(answer) : answer
   }
 
@@ -159,7 +159,7 @@ export class Client implements Baton {
     const session = sessions.current?.id
     if (session !== undefined) {
       const request = { type: 'close-session', session } as const
-      await contact.insist<'close-session'>(request, { patienceMs: CLOSE_MS }).catch(() => {})
+      await contact.retry<'close-session'>(request, { patienceMs: CLOSE_MS }).catch(() => {})
     }
     sessions.current?.lose('the client was closed')
     await this.#transport.close()

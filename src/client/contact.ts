@@ -27,18 +27,18 @@ const TRY_LAST_MS = 10_000
 export class Contact {
   readonly #transport: Transport
   readonly #surroundings: Surroundings
-  #lastMs: number
+  #lastHeardAtMs: number
   #lost = false
 
   constructor(transport: Transport, surroundings: Surroundings) {
     this.#transport = transport
     this.#surroundings = surroundings
-    this.#lastMs = surroundings.clock.monoMs()
+    this.#lastHeardAtMs = surroundings.clock.monoMs()
   }
 
   /** When Baton last gave a sign of life, by the monotonic clock. */
-  get lastMs(): number {
-    return this.#lastMs
+  get lastHeardAtMs(): number {
+    return this.#lastHeardAtMs
   }
 
   /** One try. Throws `UnavailableError` where nobody answered, and the signal's reason where it was given up. */
@@ -60,7 +60,7 @@ export class Contact {
   }
 
   /** Tries until there is an answer, or for so long. */
-  async insist<Type extends RequestType>(
+  async retry<Type extends RequestType>(
     request: InputOf<Type>,
     { patienceMs, signal, timeoutMs = Infinity }: CallOptions & { readonly patienceMs: number },
   ): Promise<ReplyOf<Type>> {
@@ -90,14 +90,14 @@ export class Contact {
   ): Promise<Exclude<ReplyOf<Type>, { status: 'refused' }>> {
     // Between two tries nothing else keeps the process alive, and it would end without a word to its caller.
     const sleep = this.#surroundings.clock.stayAwake()
-    const reply = await this.insist<Type>(request, { patienceMs: FIRST_CONTACT_MS }).finally(sleep)
+    const reply = await this.retry<Type>(request, { patienceMs: FIRST_CONTACT_MS }).finally(sleep)
     if (reply.status === 'refused') throw refusedError(reply)
     return reply as Exclude<ReplyOf<Type>, { status: 'refused' }>
   }
 
   /** Baton gave a sign of life, here or on a stream. */
   heard(): void {
-    this.#lastMs = this.#surroundings.clock.monoMs()
+    this.#lastHeardAtMs = this.#surroundings.clock.monoMs()
     if (this.#lost) this.#surroundings.notice('Baton answers again')
     this.#lost = false
   }

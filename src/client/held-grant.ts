@@ -1,16 +1,17 @@
 import type { Granted, GrantView, Json, PreviousAttempt, ReportedOutcome, Standing, WaiterView } from '../core/index.ts'
 import type { Grant } from './api.ts'
+import { cancelAsk } from './cancel-ask.ts'
 import { type BatonError, GrantLostError, refusedError } from './errors.ts'
 import { checkedResult, errorText, isPermanent } from './outcome.ts'
+import type { Place } from './place.ts'
 import { ProgressReport } from './progress-report.ts'
 import type { Session } from './session.ts'
-import type { OwnEvent, Standpoint, StreamListener } from './session-stream.ts'
-import { takeBack } from './take-back.ts'
+import type { OwnEvent, StreamListener } from './session-stream.ts'
 import { allWaiters } from './waiters.ts'
 import type { Closable, Wiring } from './wiring.ts'
 
-export interface HeldPlace {
-  readonly standpoint: Standpoint
+export interface GrantStart {
+  readonly place: Place
   readonly hold: string
   readonly session: Session
   readonly reply: Granted
@@ -25,7 +26,7 @@ const LOST_CODES = new Set(['unknown-grant', 'not-holder', 'stale-fence', 'sessi
 /** A grant, from its acknowledged claim to its acknowledged outcome or its loss. */
 export class HeldGrant implements Grant, StreamListener, Closable {
   readonly status = 'granted'
-  readonly standpoint: Standpoint
+  readonly place: Place
   readonly operation: string
   readonly resource: string
   readonly node: string
@@ -40,15 +41,15 @@ export class HeldGrant implements Grant, StreamListener, Closable {
   readonly #end = new AbortController()
   readonly #progress: ProgressReport
   readonly #knownSince: number
-  readonly #undo: (() => void)[]
+  readonly #cleanup: (() => void)[]
   #reported: Promise<void> | undefined
 
-  constructor(wiring: Wiring, { standpoint, hold, session, reply, waited }: HeldPlace) {
-    this.standpoint = standpoint
-    this.operation = standpoint.operation
-    this.resource = standpoint.resource
-    this.owner = standpoint.owner
-    this.node = standpoint.node
+  constructor(wiring: Wiring, { place, hold, session, reply, waited }: GrantStart) {
+    this.place = place
+    this.operation = place.operation
+    this.resource = place.resource
+    this.owner = place.owner
+    this.node = place.node
     this.fence = reply.fence
     this.attempt = reply.attempt
     this.previous = reply.previous
@@ -59,22 +60,22 @@ export class HeldGrant implements Grant, StreamListener, Closable {
     this.#knownSince = wiring.stream.openings
     this.#progress = new ProgressReport(wiring.clock, (progress) => this.#sendProgress(progress))
     wiring.open.add(this)
-    const need = () => this.#undo.push(wiring.stream.need(session))
-    this.#undo = [
+    const keepStream = () => this.#cleanup.push(wiring.stream.keepOpen(session))
+    this.#cleanup = [
       wiring.clock.stayAwake(),
       session.use(),
       wiring.stream.register(this),
-      waited ? wiring.stream.need(session) : wiring.clock.after(STREAM_AFTER_MS, need),
+      waited ? wiring.stream.keepOpen(session) : wiring.clock.after(STREAM_AFTER_MS, keepStream),
     ]
-    this.#undo.push(session.onLost((error) => this.#lose(error.message, error)))
+    this.#cleanup.push(session.onLost((error) => this.#lose(error.message, error)))
   }
 
   async waiters(): Promise<readonly WaiterView[]> {
-    return allWaiters(this.#wiring.contact, this.standpoint)
+    return allWaiters(this.#wiring.contact, this.place)
   }
 
   async holders(): Promise<readonly GrantView[]> {
-    const { namespace, resource } = this.standpoint
+    const { namespace, resource } = this.place
     const reply = await this.#wiring.contact.demand<'get-resource'>({ type: 'get-resource', namespace, resource })
     return reply.resource.grants.filter(({ operation }) => operation !== this.operation)
   }
@@ -135,8 +136,8 @@ export class HeldGrant implements Grant, StreamListener, Closable {
     const lost = new AbortController()
     const unlink = this.#session.onLost((error) => lost.abort(error))
     try {
-      const request = { type: 'release', ...this.standpoint, hold: this.#hold, fence: this.fence, ...outcome } as const
-      const reply = await contact.insist<'release'>(request, { patienceMs: Infinity, signal: lost.signal })
+      const request = { type: 'release', ...this.place, hold: this.#hold, fence: this.fence, ...outcome } as const
+      const reply = await contact.retry<'release'>(request, { patienceMs: Infinity, signal: lost.signal })
       if (reply.status === 'refused') throw this.#refused(refusedError(reply))
     } catch (error) {
       if (!lost.signal.aborted) throw error
@@ -149,7 +150,7 @@ export class HeldGrant implements Grant, StreamListener, Closable {
 
   #refused(error: BatonError): BatonError {
     if (LOST_CODES.has(error.code)) return this.#lostError(error.message, error)
-    takeBack(this.#wiring, { standpoint: this.standpoint, hold: this.#hold, session: this.#session })
+    cancelAsk(this.#wiring, { place: this.place, hold: this.#hold, session: this.#session })
     return error
   }
 
@@ -166,12 +167,12 @@ export class HeldGrant implements Grant, StreamListener, Closable {
   #close(): void {
     this.#wiring.open.delete(this)
     this.#progress.stop()
-    for (const act of this.#undo.splice(0)) act()
+    for (const act of this.#cleanup.splice(0)) act()
   }
 
   async #sendProgress(progress: Json): Promise<void> {
     const { fence } = this
-    const reply = await this.#wiring.contact.try<'progress'>({ type: 'progress', ...this.standpoint, fence, progress })
+    const reply = await this.#wiring.contact.try<'progress'>({ type: 'progress', ...this.place, fence, progress })
     if (reply.status === 'refused' && LOST_CODES.has(reply.code) && !this.#reported) this.#lose(reply.message)
   }
 }

@@ -38,6 +38,6 @@ export class Patience {
       return this.#startMs + Math.max(this.waitMs ?? Infinity, FIRST_CONTACT_MS) - nowMs
     }
     if (!inLine) return askedAtMs + FIRST_CONTACT_MS - nowMs
-    return Math.max(askedAtMs, this.#wiring.contact.lastMs) + Math.max(this.#wiring.ttlMs, IN_LINE_MS) - nowMs
+    return Math.max(askedAtMs, this.#wiring.contact.lastHeardAtMs) + Math.max(this.#wiring.ttlMs, IN_LINE_MS) - nowMs
   }
 }

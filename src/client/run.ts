@@ -1,5 +1,5 @@
 import type { Done, Grant, Returned, RunContext, RunOptions } from './api.ts'
-import { Asking, skippedOf } from './asking.ts'
+import { Asker, skippedOf } from './asker.ts'
 import { GrantLostError, RefusedError } from './errors.ts'
 import { checkedResult } from './outcome.ts'
 import type { Wiring } from './wiring.ts'
@@ -13,14 +13,14 @@ export async function run<Result extends Returned>(
   callback: Callback<Result>,
   { verify, ...options }: RunOptions,
 ): Promise<Done<Result>> {
-  const asking = new Asking(wiring, what, options)
+  const asker = new Asker(wiring, what, options)
   const isThere = verify && (async () => Boolean(await verify()))
   // `force` does not believe its own eyes either: only a success that comes while it waits is looked at.
   const isThereAlready = options.force ? undefined : isThere
 
   const verifies = isThere !== undefined
   const verified = (await isThereAlready?.()) ?? false
-  let answer = await asking.ask(verified ? { verified } : { verifies })
+  let answer = await asker.ask(verified ? { verified } : { verifies })
   let isSure = verified
   while (answer.status === 'skip') {
     if (isSure || !isThere) return skippedOf(answer)
@@ -28,11 +28,11 @@ export async function run<Result extends Returned>(
     isSure = await isThere()
     if (isSure) {
       // Only now is the work used: whoever deletes it meanwhile is in the way.
-      answer = await asking.ask({ verified: true })
+      answer = await asker.ask({ verified: true })
       if (answer.status === 'skip') return skippedOf(skip)
-    } else if (asking.patience.isOver()) {
+    } else if (asker.patience.isOver()) {
       throw new RefusedError('wait-over', 'it was skipped, is not there, and time is up')
-    } else answer = await asking.ask({ disbelieve: skip.fence, verifies })
+    } else answer = await asker.ask({ disbelieve: skip.fence, verifies })
   }
   return perform(wiring, answer, { callback, isThere: isThereAlready })
 }

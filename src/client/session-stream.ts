@@ -2,23 +2,16 @@ import type { Standing } from '../core/index.ts'
 import type { WireEvent } from '../protocol/index.ts'
 import { Backoff } from './backoff.ts'
 import type { Contact, Surroundings } from './contact.ts'
+import { type Place, placeName } from './place.ts'
 import type { Session } from './session.ts'
 import type { Transport } from './transport.ts'
-
-/** Whom a stream is about: an ask or a grant. */
-export interface Standpoint {
-  readonly namespace: string
-  readonly resource: string
-  readonly operation: string
-  readonly node: string
-  readonly owner: string
-}
 
 /** Events that name an owner. */
 export type OwnEvent = Extract<WireEvent, { owner: string }>
 
 export interface StreamListener {
-  readonly standpoint: Standpoint
+  /** The ask or the grant that it listens for. */
+  readonly place: Place
   onEvent(event: OwnEvent): void
   /** Where it stood when the stream with this number was opened; nothing where it did not stand anywhere. */
   onState(standing: Standing | undefined, opening: number): void
@@ -43,7 +36,8 @@ export class SessionStream {
   #session: Session | undefined
   #needs = 0
   #openings = 0
-  #told = false
+  /** The present stream has told the state that every stream begins with. */
+  #hasState = false
   #close: (() => void) | undefined
   #cancelReopening: (() => void) | undefined
   #cancelLingering = () => {}
@@ -61,7 +55,7 @@ export class SessionStream {
   }
 
   register(listener: StreamListener): () => void {
-    const { owner } = listener.standpoint
+    const { owner } = listener.place
     const listeners = this.#listeners.get(owner) ?? new Set()
     this.#listeners.set(owner, listeners.add(listener))
     return () => {
@@ -71,12 +65,12 @@ export class SessionStream {
   }
 
   /** Everything that this client asks for or holds. */
-  standpoints(): ReadonlySet<string> {
-    return new Set(this.#all().map(({ standpoint }) => standpointName(standpoint)))
+  placeNames(): ReadonlySet<string> {
+    return new Set(this.#all().map(({ place }) => placeName(place)))
   }
 
   /** Keeps the stream of this session open until it is let go. */
-  need(session: Session): () => void {
+  keepOpen(session: Session): () => void {
     this.#needs++
     this.#cancelLingering()
     if (session !== this.#session && session.isAlive()) {
@@ -108,7 +102,7 @@ export class SessionStream {
     if (!session?.isAlive()) return
     const opening = ++this.#openings
     let open = true
-    this.#told = false
+    this.#hasState = false
     const stream = this.#transport.listen(
       { of: 'session', session: session.id },
       {
@@ -132,21 +126,21 @@ export class SessionStream {
     if (event.type === 'state') this.#onState(event, opening)
     else if ('owner' in event) {
       for (const listener of [...(this.#listeners.get(event.owner) ?? [])]) {
-        if (standpointName(event) === standpointName(listener.standpoint)) listener.onEvent(event)
+        if (placeName(event) === placeName(listener.place)) listener.onEvent(event)
       }
     }
   }
 
   #onState(state: Extract<WireEvent, { type: 'state' }>, opening: number): void {
     if (state.of !== 'session') return
-    this.#told = true
+    this.#hasState = true
     this.#backoff.reset()
     if (!state.alive) {
       this.#session?.lose('the session has ended')
       return
     }
-    const standings = new Map(state.places.map((place) => [standpointName(place), place.standing]))
-    for (const listener of this.#all()) listener.onState(standings.get(standpointName(listener.standpoint)), opening)
+    const standings = new Map(state.places.map((place) => [placeName(place), place.standing]))
+    for (const listener of this.#all()) listener.onState(standings.get(placeName(listener.place)), opening)
   }
 
   #onEnd(reason: string): void {
@@ -154,7 +148,7 @@ export class SessionStream {
     if (this.#needs === 0) return
     if (this.#backoff.tries === 0) this.#surroundings.notice(`the event stream ended (${reason}); opening it again`)
     // A stream that did not even tell the state is no stream: meanwhile those who wait must ask.
-    if (!this.#told && this.#backoff.tries > 0) for (const listener of this.#all()) listener.onSilence()
+    if (!this.#hasState && this.#backoff.tries > 0) for (const listener of this.#all()) listener.onSilence()
     this.#cancelReopening = this.#surroundings.clock.after(this.#backoff.nextMs(), () => {
       this.#cancelReopening = undefined
       this.#open()
@@ -164,10 +158,4 @@ export class SessionStream {
   #all(): StreamListener[] {
     return [...this.#listeners.values()].flatMap((listeners) => [...listeners])
   }
-}
-
-/** Servers say the node too, but for what was written down before there were nodes: that is no client's of this version. */
-export function standpointName(standpoint: Omit<Standpoint, 'node'> & { readonly node?: string | undefined }): string {
-  const { namespace, resource, operation, node, owner } = standpoint
-  return JSON.stringify([namespace, resource, operation, node, owner])
 }

@@ -148,7 +148,7 @@ export class Session {
 }
 
 /** The session of a client: opened when one is needed, and again when it was lost. */
-export class Sessions {
+export class ClientSessions {
   readonly #contact: Contact
   readonly #surroundings: Surroundings
   readonly #node: string

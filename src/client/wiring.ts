@@ -1,6 +1,6 @@
 import type { WhenUnavailable } from './api.ts'
 import type { Contact, Surroundings } from './contact.ts'
-import type { Sessions } from './session.ts'
+import type { ClientSessions } from './session.ts'
 import type { SessionStream } from './session-stream.ts'
 
 /** What the parts of one client share. */
@@ -12,7 +12,7 @@ export interface Wiring extends Surroundings {
   readonly trustMs: number
   readonly whenUnavailable: WhenUnavailable
   readonly contact: Contact
-  readonly sessions: Sessions
+  readonly sessions: ClientSessions
   readonly stream: SessionStream
   /** Everything that is under way: what closing the client has to end. */
   readonly open: Set<Closable>

@@ -13,21 +13,21 @@ interface ByOwner extends OnKey {
   readonly owner: string
 }
 
-/** One actor on one key. */
-export interface Standpoint extends Omit<ByOwner, 'atMs' | 'node'> {
+/** One actor on one key: what hangs off a session. A hold, a grant not yet claimed, or a place in line. */
+export interface Place extends Omit<ByOwner, 'atMs' | 'node'> {
   /** Absent only for what an older version has written down. */
   readonly node?: string | undefined
 }
 
-/** Where an ask stands. */
-export interface Place extends Standpoint {
+/** A place, and how it stands. */
+export interface PlaceState extends Place {
   readonly standing: Standing
 }
 
 /** The first event of every stream: how things are at that moment. */
 export type StateEvent =
   | { readonly type: 'state'; readonly of: 'ask'; readonly standing: Standing }
-  | { readonly type: 'state'; readonly of: 'session'; readonly alive: boolean; readonly places: readonly Place[] }
+  | { readonly type: 'state'; readonly of: 'session'; readonly alive: boolean; readonly places: readonly PlaceState[] }
   | { readonly type: 'state'; readonly of: 'resource'; readonly view: ResourceView | null }
   | { readonly type: 'state'; readonly of: 'all' }
 

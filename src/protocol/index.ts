@@ -1,5 +1,5 @@
 export { type ErrorBody, type ErrorCode, errorBody, errors } from './errors.ts'
-export type { Place, Standpoint, StateEvent, WireEvent } from './events.ts'
+export type { Place, PlaceState, StateEvent, WireEvent } from './events.ts'
 export { ID_MAX_BYTES, idSchema, isId } from './ids.ts'
 export type { ReplyOf } from './replies.ts'
 export {

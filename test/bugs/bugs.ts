@@ -195,7 +195,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'a client does not look for places that it does not know of',
-    file: 'client/strays.js',
+    file: 'client/unknown-places.js',
     find: 'if (places <= this.#known().size)',
     replace: 'if (true)',
     nearSeed: 6_300,

@@ -11,7 +11,7 @@ import { WithoutGrant } from './without-grant.ts'
 const EVERYTHING = Number.MAX_SAFE_INTEGER
 
 /** Asks for one operation on one resource, as often as it takes, all within one wait limit. */
-export class Asking {
+export class Asker {
   readonly patience: Patience
   readonly #wiring: Wiring
   readonly #spec: AskSpec
@@ -45,7 +45,7 @@ export class Asking {
   /** A grant, perhaps in name only where no server answers, or a skip. */
   async ask(more: Pick<AskSpec, 'disbelieve' | 'verified' | 'verifies'> = {}): Promise<Grant | Skip> {
     try {
-      return await new Ask(this.#wiring, { ...this.#spec, ...more }, this.patience).settle()
+      return await new Ask(this.#wiring, { ...this.#spec, ...more }, this.patience).answer()
     } catch (error) {
       if (!(error instanceof UnavailableError) || this.#whenUnavailable !== 'run') throw error
       if (more.verified) return { status: 'skip', fence: 0 }

@@ -1,31 +1,31 @@
+import type { Place } from './place.ts'
 import type { Session } from './session.ts'
-import type { Standpoint } from './session-stream.ts'
 import type { Closable, Wiring } from './wiring.ts'
 
 const AFTER_LOSS_MS = 10_000
 
 /**
- * Takes an ask back in the background, whatever has become of it: nobody will run what it may have been granted. The
+ * Cancels an ask in the background, whatever has become of it: nobody will run what it may have been granted. The
  * session lives on meanwhile and would keep a hold that nobody knows of, so it is tried until it is acknowledged or
  * the session is gone, and the hold with it.
  */
-export function takeBack(
+export function cancelAsk(
   wiring: Wiring,
-  { standpoint, hold, session }: { standpoint: Standpoint; hold: string; session: Session },
+  { place, hold, session }: { place: Place; hold: string; session: Session },
 ): void {
   const stop = new AbortController()
   const alive = session.isAlive()
-  const undo = [session.use(), alive ? session.onLost(() => stop.abort()) : () => {}]
+  const cleanup = [session.use(), alive ? session.onLost(() => stop.abort()) : () => {}]
   const closable: Closable = { close: () => stop.abort() }
   wiring.open.add(closable)
   wiring.contact
-    .insist<'cancel'>(
-      { type: 'cancel', ...standpoint, hold },
+    .retry<'cancel'>(
+      { type: 'cancel', ...place, hold },
       { patienceMs: alive ? Infinity : AFTER_LOSS_MS, signal: stop.signal },
     )
     .catch(() => {})
     .finally(() => {
       wiring.open.delete(closable)
-      for (const act of undo) act()
+      for (const act of cleanup) act()
     })
 }

@@ -1,0 +1,9 @@
+import type { Place as AnyPlace } from '../protocol/index.ts'
+
+/** A place of this client: its node is always known. */
+export type Place = AnyPlace & { readonly node: string }
+
+/** Servers say the node too, but for what was written down before there were nodes: that is no client's of this version. */
+export function placeName({ namespace, resource, operation, node, owner }: AnyPlace): string {
+  return JSON.stringify([namespace, resource, operation, node, owner])
+}

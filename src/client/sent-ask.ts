@@ -1,0 +1,172 @@
+import type { Answer, Granted, Queued, Standing } from '../core/index.ts'
+import { errorBody, type ReplyOf } from '../protocol/index.ts'
+import { type AskSpec, acquireRequest } from './ask-spec.ts'
+import { cancelAsk } from './cancel-ask.ts'
+import { abortable } from './clock.ts'
+import type { Patience } from './patience.ts'
+import type { Place } from './place.ts'
+import type { Session } from './session.ts'
+import type { OwnEvent, StreamListener } from './session-stream.ts'
+import type { InputOf } from './transport.ts'
+import type { WaitReport } from './wait-report.ts'
+import type { Wiring } from './wiring.ts'
+
+export type AcquireReply = ReplyOf<'acquire'>
+
+/** Where it stands with the server, as far as is known here. */
+type Stage =
+  /** It may be in line, be granted, or not even have arrived: to give it up is to cancel it. */
+  | 'open'
+  /** As `open`, and its turn has come: what is sent now is the claim. */
+  | 'handed-over'
+  /** Nothing of it is left to cancel. */
+  | 'over'
+
+/** What the stream has said of it since the last request was sent. */
+type News =
+  | { readonly is: 'none' }
+  /** None, and the ask sleeps until there is some. */
+  | { readonly is: 'awaited'; readonly wake: () => void }
+  /** Something has changed, or may have: asking again is the way to know. */
+  | { readonly is: 'change' }
+  /** The final answer: nothing has to be asked again. */
+  | { readonly is: 'answer'; readonly reply: Exclude<AcquireReply, Granted | Queued> }
+
+/**
+ * An ask as the server knows it: one hold id under one session. Where it goes on under another session or hold id it is
+ * another ask, and another one of these: what is still under way of the old one cannot be taken for the new one's.
+ *
+ *     stage   open ── its turn has come ──▶ handed-over ── but the reply is `queued` ──▶ open
+ *             open, handed-over ── final reply, cancelled, client closed ──▶ over
+ *
+ *     news    none ── sleep ──▶ awaited
+ *             none, awaited, change ── event ──▶ change or answer
+ *             change ── next request ──▶ none
+ */
+export class SentAsk implements StreamListener {
+  readonly place: Place
+  readonly hold: string
+  readonly session: Session
+  readonly #wiring: Wiring
+  readonly #spec: AskSpec
+  readonly #report: WaitReport
+  readonly #cleanup: (() => void)[]
+  #stage: Stage = 'open'
+  #news: News = { is: 'none' }
+  #leaveStream: (() => void) | undefined
+
+  constructor(
+    wiring: Wiring,
+    { spec, session, report }: { readonly spec: AskSpec; readonly session: Session; readonly report: WaitReport },
+  ) {
+    const { namespace, resource, operation, node = wiring.node } = spec
+    this.#wiring = wiring
+    this.#spec = spec
+    this.#report = report
+    this.session = session
+    this.hold = wiring.random.id()
+    this.place = { namespace, resource, operation, node, owner: spec.owner ?? wiring.random.id() }
+    this.#cleanup = [wiring.stream.register(this), session.use(), session.onLost(() => this.#changed())]
+  }
+
+  get isHandedOver(): boolean {
+    return this.#stage === 'handed-over'
+  }
+
+  get hasNews(): boolean {
+    return this.#news.is === 'change' || this.#news.is === 'answer'
+  }
+
+  /** The final answer, where the stream has told it. */
+  get answer(): AcquireReply | undefined {
+    return this.#news.is === 'answer' ? this.#news.reply : undefined
+  }
+
+  /** Asks, asks again, or claims: the same hold id every time, so that a request whose reply was lost counts once. */
+  nextRequest(patience: Patience): InputOf<'acquire'> {
+    if (this.#news.is === 'change') this.#news = { is: 'none' }
+    return acquireRequest({ ...this.place, hold: this.hold, session: this.session.id }, this.#spec, patience)
+  }
+
+  /** The reply is that it stands in line, whatever the stream said before. */
+  queued(reply: Queued): void {
+    if (this.#stage === 'handed-over') this.#stage = 'open'
+    this.#report.queued(reply)
+  }
+
+  /** From now on the stream is kept open for it. */
+  listen(): void {
+    this.#leaveStream ??= this.#wiring.stream.keepOpen(this.session)
+  }
+
+  /** Until there is news, or for so long: then there may be some that was lost. */
+  sleep(maxMs: number, signal: AbortSignal): Promise<void> {
+    const cancel = this.#wiring.clock.after(maxMs, () => this.#changed())
+    const woken = new Promise<void>((wake) => {
+      this.#news = { is: 'awaited', wake }
+    })
+    return abortable(woken, signal).finally(cancel)
+  }
+
+  /** Nothing of it is left to cancel: it is answered for good, or its session is about to be closed. */
+  finish(): void {
+    this.#stage = 'over'
+  }
+
+  /** Cancels it unless it is over, and lets go of the session and the stream. */
+  leave(): void {
+    if (this.#stage !== 'over') cancelAsk(this.#wiring, this)
+    this.#stage = 'over'
+    for (const act of this.#cleanup.splice(0)) act()
+    this.#leaveStream?.()
+  }
+
+  onEvent(event: OwnEvent): void {
+    switch (event.type) {
+      case 'queued':
+      case 'claimed':
+        return
+      case 'progress':
+        this.#report.progress(event.progress)
+        return
+      case 'granted':
+        if (event.handOver) this.#handedOver()
+        return
+      case 'told':
+        // An owner that others share may have been told this in an earlier ask: then only asking again is sure.
+        if (this.#spec.owner === undefined) this.#answered(event.answer)
+        else this.#changed()
+        return
+      default:
+        this.#changed()
+    }
+  }
+
+  onState(standing: Standing | undefined): void {
+    if (standing?.status === 'queued') this.#report.queued(standing)
+    else this.#changed()
+  }
+
+  onSilence(): void {
+    this.#changed()
+  }
+
+  #handedOver(): void {
+    if (this.#stage === 'open') this.#stage = 'handed-over'
+    this.#changed()
+  }
+
+  #answered(answer: Answer): void {
+    this.#hear({ is: 'answer', reply: answer.status === 'refused' ? errorBody(answer.code) : answer })
+  }
+
+  #changed(): void {
+    if (this.#news.is !== 'answer') this.#hear({ is: 'change' })
+  }
+
+  #hear(news: News): void {
+    const before = this.#news
+    this.#news = news
+    if (before.is === 'awaited') before.wake()
+  }
+}
