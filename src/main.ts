@@ -28,9 +28,8 @@ async function serve({
   isPolicyChosen,
   tls,
 }: ServeConfig): Promise<RunningServer> {
-  // Only a server needs them, and to load them takes longer than most other commands do.
-  const { buildApp, jsonLines, listen } = await import('./server/index.ts')
-  const { Service, systemClock } = await import('./service/index.ts')
+  // Only a server needs it, and to load it takes longer than most other commands do.
+  const { buildApp, jsonLines, listen, Service, systemClock } = await import('./server/index.ts')
   const clock = systemClock()
   const store = await openServedStore(url, { clock, policy, isPolicyChosen })
   // A client may come to any server with any of its requests, and listens at one.
