@@ -21,6 +21,21 @@ module.exports = {
     only('stores/file', 'core/', 'stores/[^/]+\\.ts$', 'stores/resident/'),
     only('stores/remote', 'core/', 'stores/[^/]+\\.ts$'),
     only('stores/mysql', 'core/', 'stores/[^/]+\\.ts$', 'stores/remote/index\\.ts$'),
+    {
+      name: 'stores-know-no-other-store',
+      comment: 'Any store, also one without a line above: the core, the files of stores/, an engine, itself.',
+      severity: 'error',
+      from: { path: '^src/stores/([^/]+)/', pathNot: '\\.test\\.ts$' },
+      to: {
+        path: '^src/',
+        pathNot: [
+          '^src/core/',
+          '^src/stores/[^/]+\\.ts$',
+          '^src/stores/(resident/|remote/index\\.ts$)',
+          '^src/stores/$1/',
+        ],
+      },
+    },
     only('service', 'core/', 'protocol/', 'stores/store\\.ts$'),
     only('server', 'service/', 'protocol/', 'core/'),
     {

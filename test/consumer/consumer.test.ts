@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,6 +11,7 @@ const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const project = fileURLToPath(new URL('project', import.meta.url))
 let folder: string
+let installed: string
 
 /** A project of somebody else, which has nothing but the package, as it would be published, and its dependencies. */
 beforeAll(async () => {
@@ -21,7 +23,7 @@ beforeAll(async () => {
     cwd: root,
   })
   const [{ filename }] = JSON.parse(stdout)
-  const installed = join(folder, 'node_modules', 'baton')
+  installed = join(folder, 'node_modules', 'baton')
   await mkdir(installed, { recursive: true })
   await run('tar', ['-xzf', join(packed, filename), '-C', installed, '--strip-components=1'])
   // As an install would, but without the network.
@@ -52,17 +54,22 @@ test('its store passes the conformance suite under node:test', async () => {
   expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1])).toBeGreaterThan(20)
 }, 120_000)
 
-test('every subpath of the package can be imported, one that needs a driver once that is there', async () => {
-  const { exports } = JSON.parse(await readFile(join(folder, 'node_modules/baton/package.json'), 'utf8'))
+test('every subpath can be imported; one that needs a driver says which', async () => {
+  const { exports, peerDependencies } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))
+  const stores = await readdir(join(installed, 'dist/stores'), { withFileTypes: true })
+  const open = stores.filter(({ name }) => existsSync(join(installed, 'dist/stores', name, 'index.js')))
+  const subpaths = Object.keys(exports).flatMap((subpath) =>
+    subpath.includes('*') ? open.map(({ name }) => subpath.replace('*', name)) : subpath,
+  )
   const load = (subpath: string) =>
     node('--input-type=module', '--eval', `await import('baton${subpath.slice(1)}')`).then(
       () => 'loaded',
       ({ stderr }) => /Cannot find package '(.*?)'/.exec(stderr)?.[1] ?? stderr,
     )
-  const loaded = await Promise.all(Object.keys(exports).map(async (subpath) => [subpath, await load(subpath)]))
-  expect(loaded).toEqual(
-    Object.keys(exports).map((subpath) => [subpath, subpath === './stores/mysql' ? 'mysql2' : 'loaded']),
-  )
+  const ends = new Map(await Promise.all(subpaths.map(async (each) => [each, await load(each)] as const)))
+  for (const each of ['.', './core', './server', './stores', './stores/remote', './testing'])
+    expect([each, ends.get(each)]).toEqual([each, 'loaded'])
+  for (const end of ends.values()) expect(['loaded', ...Object.keys(peerDependencies)]).toContain(end)
 })
 
 test('what is no part of the interface cannot be imported', async () => {
