@@ -2,11 +2,18 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { EXIT, Exit, type RunningServer, runCli, type ServeConfig, type StoreCare, UsageError } from './cli/index.ts'
-import type { Policy } from './core/index.ts'
-import { kindOf, mysqlStores, type StoreKind } from './stores/kinds.ts'
-import type { Clock, Store } from './stores/store.ts'
-import type { ServerHistory } from './testing/server-history.ts'
+import {
+  EXIT,
+  Exit,
+  type RunningServer,
+  runCli,
+  type ServeConfig,
+  type StoreMaintenance,
+  UsageError,
+} from './cli/index.ts'
+import type { OpenStoreOptions, StoreKind } from './stores/kind.ts'
+import type { Store } from './stores/store.ts'
+import { examplesOf, loadKind, openStore, rowOf, storeTable } from './stores/table.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 /** Requests under way get this long at a stop; then their connections are cut. */
@@ -21,11 +28,10 @@ async function serve({
   isPolicyChosen,
   tls,
 }: ServeConfig): Promise<RunningServer> {
-  // Only a server needs them, and to load them takes longer than most other commands do.
-  const { buildApp, jsonLines, listen } = await import('./server/index.ts')
-  const { Service, systemClock } = await import('./service/index.ts')
+  // Only a server needs it, and to load it takes longer than most other commands do.
+  const { buildApp, jsonLines, listen, Service, systemClock } = await import('./server/index.ts')
   const clock = systemClock()
-  const store = await openRecordedStore(url, { clock, policy, isPolicyChosen })
+  const store = await openServedStore(url, { clock, policy, isPolicyChosen })
   // A client may come to any server with any of its requests, and listens at one.
   await store.hearAll().catch(async (error: Error) => {
     await store.close()
@@ -56,124 +62,38 @@ async function serve({
   }
 }
 
-interface StoreOptions {
-  readonly clock: Clock
-  readonly policy: Policy
-  readonly isPolicyChosen: boolean
-  readonly onStep?: ServerHistory['onStep']
-}
-
-/** A hook of the tests (see CONTRIBUTING.md): with it, all that the store does is written down. */
-async function openRecordedStore(url: string, options: StoreOptions): Promise<Store> {
+/** With the hooks of the tests (see CONTRIBUTING.md). */
+async function openServedStore(url: string, options: OpenStoreOptions): Promise<Store> {
+  const sync = process.env.BATON_TEST_NO_SYNC === undefined
   const path = process.env.BATON_HISTORY
-  if (!path) return openStore(url, options)
+  if (!path) return onStore(() => openStore(url, { ...options, sync }))
   const { openServerHistory } = await import('./testing/server-history.ts')
   const history = openServerHistory(path, () => options.clock.nowMs())
-  return history.of(await openStore(url, { ...options, onStep: history.onStep }), {
-    answers: storeKind(url) === 'mysql',
-  })
+  const store = await onStore(() => openStore(url, { ...options, sync, onStep: history.onStep }))
+  return history.of(store, { answers: rowOf(url).isShared })
 }
 
-/** A store that cannot say what it does, step by step, has to refuse `onStep` with a sentence. */
-async function openStore(url: string, options: StoreOptions): Promise<Store> {
-  switch (storeKind(url)) {
-    case 'file':
-      return openFile(url, options)
-    case 'mysql':
-      return openMysql(url, options)
-    case 'memory': {
-      const { openMemoryStore } = await import('./stores/memory/index.ts')
-      return openMemoryStore(options)
-    }
-  }
-}
-
-async function openFile(url: string, options: StoreOptions): Promise<Store> {
-  const { openFileStore, nodeDisk } = await import('./stores/file/index.ts')
-  // A hook of the tests (see CONTRIBUTING.md): without it, what was acknowledged may be lost.
-  const disk = nodeDisk({ sync: process.env.BATON_TEST_NO_SYNC === undefined })
-  return inDirectory(url, (directory) => openFileStore({ ...options, directory, disk }))
-}
-
-async function openMysql(url: string, { policy, isPolicyChosen, onStep }: StoreOptions): Promise<Store> {
-  return inDatabase(({ openMysqlStore }) =>
-    openMysqlStore({ url, ...(isPolicyChosen && { policy }), recordHistory: onStep !== undefined }),
-  )
-}
-
-/** What is wrong with a database is the operator's to mend: a sentence, not a stack. */
-async function inDatabase<Result>(
-  use: (mysql: typeof import('./stores/mysql/index.ts')) => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await use(await mysqlStores())
-  } catch (error) {
-    if (error instanceof TypeError) throw new UsageError(error.message, { cause: error })
-    throw new Exit(EXIT.unreachable, (error as Error).message)
-  }
-}
-
-/** What is wrong with a directory is the operator's to mend: a sentence, not a stack. */
-async function inDirectory<Result>(url: string, use: (directory: string) => Promise<Result>): Promise<Result> {
-  const { directoryOf } = await import('./stores/file/index.ts')
-  const directory = directoryOf(url)
-  try {
-    return await use(directory)
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    throw new Exit(EXIT.unreachable, code === undefined ? message : `${directory} cannot be used: ${message}`)
-  }
-}
-
-/** Each kind of store has its own care. */
-const cares: Readonly<Record<StoreKind, StoreCare>> = {
-  file: {
-    async check(url) {
-      const { checkFileStore } = await import('./stores/file/index.ts')
-      const { isSound, findings } = await inDirectory(url, (directory) => checkFileStore(directory))
-      if (!isSound) throw new Exit(EXIT.failed, findings.join('\n'))
-      return findings.join('\n')
-    },
-    async repair(url) {
-      const { repairFileStore } = await import('./stores/file/index.ts')
-      return (await inDirectory(url, (directory) => repairFileStore(directory))).findings.join('\n')
-    },
-    migrate: async () => 'a file store has had one format so far: there is nothing to do',
+const storeMaintenance: StoreMaintenance = {
+  async check(url) {
+    const { isSound, findings } = await onKind(url, (kind) => kind.check(url))
+    if (!isSound) throw new Exit(EXIT.failed, findings.join('\n'))
+    return findings.join('\n')
   },
-  mysql: {
-    check: (url) => inDatabase(async (mysql) => (await mysql.checkMysqlStore(url)).join('\n')),
-    repair: async () => 'a database looks after its own files: there is nothing to repair here',
-    migrate: (url, { print }) => inDatabase((mysql) => migrateMysql(mysql, url, print)),
-  },
-  memory: { check: forgets, repair: forgets, migrate: forgets },
+  repair: async (url) => (await onKind(url, (kind) => kind.repair(url))).join('\n'),
+  migrate: async (url, options) => (await onKind(url, (kind) => kind.migrate(url, options))).join('\n'),
 }
 
-const storeCare: StoreCare = {
-  check: async (url) => cares[storeKind(url)].check(url),
-  repair: async (url) => cares[storeKind(url)].repair(url),
-  migrate: async (url, options) => cares[storeKind(url)].migrate(url, options),
+function onKind<Result>(url: string, use: (kind: StoreKind) => Promise<Result>): Promise<Result> {
+  return onStore(async () => use(await loadKind(rowOf(url))))
 }
 
-async function migrateMysql(
-  { migrate, migrationsText }: typeof import('./stores/mysql/index.ts'),
-  url: string,
-  print: boolean,
-): Promise<string> {
-  if (print) return migrationsText()
-  const { applied, version } = await migrate(url)
-  const done = applied.length === 0 ? 'nothing to do' : `applied ${applied.join(', ')}`
-  return `${done}; the tables are of version ${version}`
-}
-
-async function forgets(): Promise<string> {
-  return 'a memory store needs none of it: it lives in its server and is forgotten with it'
-}
-
-function storeKind(url: string): StoreKind {
+/** What is wrong with a store, or with its URL, is the operator's to mend: a sentence, not a stack. */
+async function onStore<Result>(use: () => Promise<Result>): Promise<Result> {
   try {
-    return kindOf(url)
+    return await use()
   } catch (cause) {
-    throw new UsageError((cause as Error).message, { cause })
+    const { message } = cause as Error
+    throw cause instanceof TypeError ? new UsageError(message, { cause }) : new Exit(EXIT.unreachable, message)
   }
 }
 
@@ -182,7 +102,12 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.
 
 process.exitCode = await runCli(process.argv.slice(2), {
   serve,
-  storeCare,
+  stores: {
+    examples: examplesOf(storeTable),
+    sharedExamples: examplesOf(storeTable.filter(({ isShared }) => isShared)),
+    isShared: (url) => rowOf(url).isShared,
+  },
+  storeMaintenance,
   entry: fileURLToPath(import.meta.url),
   version,
   env: process.env,

@@ -19,12 +19,12 @@ export interface ConnectionFlags {
 const DEFAULT_SERVER = 'http://127.0.0.1:8086'
 
 /** The options of every command that talks to Baton. */
-export function addConnectionOptions(command: Command): Command {
+export function addConnectionOptions(command: Command, { stores }: CliContext): Command {
   return command
     .option('--server <url,…>', `the servers, by commas (BATON_SERVER; default: ${DEFAULT_SERVER})`)
     .option(
       '--store <url>',
-      'work on a store directly, without a server, e.g. mysql://… (BATON_STORE, where that is a database)',
+      `work on a store directly, without a server, e.g. ${stores.sharedExamples} (BATON_STORE, if several processes share it)`,
     )
     .option('--namespace <name>', 'part of every key (BATON_NAMESPACE; default: default)')
     .option('--token <token>', 'the bearer token; better in BATON_TOKEN, where others cannot see it')
@@ -46,7 +46,7 @@ export async function withBaton<Result>(
   work: (baton: Baton) => Promise<Result>,
   choice: ConnectionChoice = {},
 ): Promise<Result> {
-  const baton = await reach(flags, { ...optionsOf(flags, context), ...choice }, context.env)
+  const baton = await reach(flags, { ...optionsOf(flags, context), ...choice }, context)
   try {
     return await work(baton)
   } finally {
@@ -54,15 +54,15 @@ export async function withBaton<Result>(
   }
 }
 
-async function reach(flags: ConnectionFlags, options: ConnectOptions, env: NodeJS.ProcessEnv): Promise<Baton> {
+async function reach(flags: ConnectionFlags, options: ConnectOptions, context: CliContext): Promise<Baton> {
   if (flags.server !== undefined && flags.store !== undefined) {
     throw new UsageError('--server and --store exclude one another; name one of them')
   }
   // Not loaded before it is needed: a server never does.
   const { connect, open } = await import('../client/index.ts')
-  const server = flags.server ?? (env.BATON_SERVER || undefined)
-  const store = flags.store ?? (server === undefined ? sharedStore(env) : undefined)
+  const server = flags.server ?? (context.env.BATON_SERVER || undefined)
   try {
+    const store = flags.store ?? (server === undefined ? sharedStore(context) : undefined)
     return await (store === undefined ? connect(serversOf(server ?? DEFAULT_SERVER), options) : open(store, options))
   } catch (cause) {
     // How the SDK says that it was given something wrong; here that came from the command line.
@@ -72,8 +72,8 @@ async function reach(flags: ConnectionFlags, options: ConnectOptions, env: NodeJ
 }
 
 /** A server's own store is no way around it: only one that processes share. */
-function sharedStore({ BATON_STORE: store }: NodeJS.ProcessEnv): string | undefined {
-  return store && !/^(?:file|memory):/.test(store) ? store : undefined
+function sharedStore({ env: { BATON_STORE: store }, stores }: CliContext): string | undefined {
+  return store && stores.isShared(store) ? store : undefined
 }
 
 function optionsOf(flags: ConnectionFlags, { env, stderr }: CliContext): ConnectOptions {

@@ -12,14 +12,25 @@ export interface RunningServer {
 export interface Wiring {
   /** Starts a server and resolves when it answers. */
   serve(config: ServeConfig): Promise<RunningServer>
-  /** What a store needs from its operator; each says in a sentence what was found or done. */
-  readonly storeCare: StoreCare
+  readonly stores: KnownStores
+  readonly storeMaintenance: StoreMaintenance
   /** The file that this program was started from, to start it once more. */
   readonly entry: string
   readonly version: string
 }
 
-export interface StoreCare {
+/** Which stores there are. A URL that names none of them is a `TypeError`. */
+export interface KnownStores {
+  /** How their URLs look, as a part of a sentence: `file:DIR, mysql://… or memory:`. */
+  readonly examples: string
+  /** The same, of those that several processes share. */
+  readonly sharedExamples: string
+  /** Whether several processes share the store that a URL names: then it goes without a server. */
+  isShared(url: string): boolean
+}
+
+/** What an operator does with a store that no server has open; each says in sentences what was found or done. */
+export interface StoreMaintenance {
   check(url: string): Promise<string>
   repair(url: string): Promise<string>
   /** `print`: only says what it would do. */

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { newClientWorld, outcomeOf, work } from '../../test/sdk/client-world.ts'
 import type { WireEvent } from '../protocol/index.ts'
+import { examplesOf, storeTable } from '../stores/table.ts'
 import { settled } from '../testing/index.ts'
 import { GrantLostError } from './errors.ts'
 import { open } from './open.ts'
@@ -147,7 +148,7 @@ test('options are checked once, with a sentence that says what is wrong', () => 
 })
 
 test('a store that is not known is refused with those that are', async () => {
-  await expect(open('redis://localhost')).rejects.toThrow(/'redis:'; use file:DIR, mysql:\/\/… or memory:/)
+  await expect(open('redis://localhost')).rejects.toThrow(`'redis:'; use ${examplesOf(storeTable)}`)
 })
 
 test('open runs in process: the same interface without a server', async () => {

@@ -7,8 +7,8 @@ import {
   type WireEvent,
 } from '../protocol/index.ts'
 import { Service, systemClock } from '../service/index.ts'
-import { kindOf, mysqlStores } from '../stores/kinds.ts'
-import { type Clock, type Store, StoreUnavailable, StoreUnreachable, UnknownOutcome } from '../stores/store.ts'
+import { StoreUnavailable, StoreUnreachable, UnknownOutcome } from '../stores/store.ts'
+import { openStore } from '../stores/table.ts'
 import type { Baton, ConnectOptions } from './api.ts'
 import { Client } from './client.ts'
 import { systemClientClock } from './clock.ts'
@@ -23,7 +23,7 @@ import type { InputOf, StreamHandlers, StreamScope, Transport } from './transpor
 export async function open(storeUrl: string, options: ConnectOptions = {}): Promise<Baton> {
   const clock = systemClock()
   const transport = new InProcessTransport(
-    async () => new Service({ store: await openStore(storeUrl, clock) }),
+    async () => new Service({ store: await openStore(storeUrl, { clock }) }),
     () => clock.stop(),
   )
   await transport.service().catch((error) => {
@@ -33,23 +33,6 @@ export async function open(storeUrl: string, options: ConnectOptions = {}): Prom
   })
   const notice = options.onNotice ?? (() => {})
   return new Client(transport, { clock: systemClientClock(), notice, random: systemRandom }, options)
-}
-
-async function openStore(url: string, clock: Clock): Promise<Store> {
-  switch (kindOf(url)) {
-    case 'memory': {
-      const { openMemoryStore } = await import('../stores/memory/index.ts')
-      return openMemoryStore({ clock })
-    }
-    case 'file': {
-      const { directoryOf, openFileStore } = await import('../stores/file/index.ts')
-      return openFileStore({ directory: directoryOf(url), clock })
-    }
-    case 'mysql': {
-      const { openMysqlStore } = await mysqlStores()
-      return openMysqlStore({ url })
-    }
-  }
 }
 
 /** Calls a service directly, as a server would: requests are checked, and what comes back is nobody else's. */

@@ -99,8 +99,11 @@ export class FaultyStore implements Store {
     return this.#store.nextDeadlineMs()
   }
 
-  subscribe(listener: (event: StoreEvent) => void): () => void {
-    const stop = this.#store.subscribe((event) => this.#faults.carry(() => listener(event)))
+  subscribe(listener: (event: StoreEvent) => void, onGap: () => void = () => {}): () => void {
+    const stop = this.#store.subscribe(
+      (event) => this.#faults.carry(() => listener(event)),
+      () => this.#faults.carry(onGap),
+    )
     this.#stops.add(stop)
     return stop
   }
@@ -131,14 +134,14 @@ export class FaultyStore implements Store {
   }
 
   async #reach<Answer>(call: () => Promise<Answer>): Promise<Answer> {
-    const { delayMs, fault, wait } = this.#faults
-    const wrong = fault()
-    const there = delayMs()
-    if (there > 0) await wait(there)
+    const faults = this.#faults
+    const wrong = faults.fault()
+    const there = faults.delayMs()
+    if (there > 0) await faults.wait(there)
     if (wrong === 'before') throw new StoreUnavailable('the store was out of reach')
     const answer = await call()
-    const back = delayMs()
-    if (back > 0) await wait(back)
+    const back = faults.delayMs()
+    if (back > 0) await faults.wait(back)
     if (wrong === 'after') throw new UnknownOutcome('the store did not answer')
     return answer
   }

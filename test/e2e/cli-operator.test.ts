@@ -46,6 +46,19 @@ describe.concurrent('baton serve', () => {
     expect(stderr).not.toContain('secret')
   })
 
+  test.each([
+    ['serve', []],
+    ['run', ['lock', 'x', '--', 'true']],
+    ['store check', []],
+  ])('baton %s tells a wrong URL of a store, 64, from a store that cannot be used, 69', async (command, rest) => {
+    writeFileSync(folder.path('no-directory'), '')
+    const on = (url: string) => baton([...command.split(' '), '--store', url, ...rest])
+    const wrong = await on('file://elsewhere/share')
+    expect([wrong.code, wrong.stderr]).toEqual([64, expect.stringMatching(/^baton: .*write file:DIR, [^\n]*\n$/)])
+    const unfit = await on(`file:${folder.path('no-directory')}`)
+    expect([unfit.code, unfit.stderr]).toEqual([69, expect.stringMatching(/^baton: \S*no-directory [^\n]*\n$/)])
+  })
+
   test('an odd ALLOW_MULTI_NODE_DOWNLOAD is a warning', async () => {
     const odd = await startServer([], { ALLOW_MULTI_NODE_DOWNLOAD: 'maybe' })
     expect((await odd.stop()).stderr).toMatch(/^baton: ALLOW_MULTI_NODE_DOWNLOAD is 'maybe'/)

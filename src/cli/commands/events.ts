@@ -14,7 +14,7 @@ export const addEvents: AddCommand = (program, context, done) => {
     .description('Everything that happens, as it happens, until interrupted.')
     .option('--json', 'one JSON object a line; the first says that the stream has begun, or how the resource stands')
     .option('--resource <resource>', 'only of this one')
-  addConnectionOptions(command)
+  addConnectionOptions(command, context)
     .addHelpText('after', '\nExample:\n  $ baton events --json --resource sha256:abc')
     .action(async ({ json, resource, ...flags }: EventsFlags) => {
       const { namespace } = flags

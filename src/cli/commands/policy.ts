@@ -17,7 +17,7 @@ export const addPolicy: AddCommand = (program, context, done) => {
 
 const addShow: AddCommand = (policy, context, done) => {
   const show = policy.command('show').description('the policy as it is').option('--json', 'as JSON, with its version')
-  addConnectionOptions(show)
+  addConnectionOptions(show, context)
     .addHelpText('after', '\nExample:\n  $ baton policy show > policy.toml')
     .action(async (flags: ShowFlags) => {
       const present = await withBaton(flags, context, (baton) => baton.policy())
@@ -35,7 +35,7 @@ const addApply: AddCommand = (policy, context, done) => {
     .command('apply')
     .description('replace the policy by that of a file, TOML or JSON')
     .argument('<file>', 'as `baton policy show` prints it; what it does not say is as built in')
-  addConnectionOptions(apply)
+  addConnectionOptions(apply, context)
     .addHelpText(
       'after',
       `

@@ -29,7 +29,7 @@ const addList: AddCommand = (refs, context, done) => {
     .description('the nodes that use a resource, one a line')
     .argument('<resource>')
     .option('--json', 'an array of node ids')
-  addConnectionOptions(list)
+  addConnectionOptions(list, context)
     .addHelpText('after', '\nExample:\n  $ baton refs list sha256:abc')
     .action(async (resource: string, flags: ListFlags) => {
       const nodes = await withBaton(flags, context, (baton) => baton.references.list(resource))
@@ -51,7 +51,7 @@ function addChange(refs: Command, context: CliContext, done: (code: number) => v
     .description(change.description)
     .argument('<resource>')
     .option('--node <node>', 'which node (BATON_NODE; default: this machine)')
-  addConnectionOptions(command)
+  addConnectionOptions(command, context)
     .addHelpText('after', `\nExample:\n  $ baton ${change.example}`)
     .action(async (resource: string, flags: ConnectionFlags) => {
       await withBaton(flags, context, async (baton) => {
@@ -68,7 +68,7 @@ const addDropNode: AddCommand = (refs, context, done) => {
     .command('drop-node')
     .description('drop all references of a node that is gone for good')
     .argument('<node>')
-  addConnectionOptions(dropNode)
+  addConnectionOptions(dropNode, context)
     .addHelpText('after', '\nWithout --namespace: in all of them.\n\nExample:\n  $ baton refs drop-node node-a')
     .action(async (node: string, flags: ConnectionFlags) => {
       const { namespace } = flags

@@ -14,7 +14,7 @@ export const addRevoke: AddCommand = (program, context, done) => {
     .argument('<operation>', 'e.g. pull')
     .argument('<resource>', 'e.g. a layer digest')
     .option('--fence <n>', 'only if the grant has this fence still', fenceOf)
-  addConnectionOptions(command)
+  addConnectionOptions(command, context)
     .addHelpText(
       'after',
       `

@@ -38,7 +38,7 @@ export const addRun: AddCommand = (program, context, done) => {
         .choices(['wait', 'fail', 'run'])
         .default('fail' satisfies WhenUnavailable),
     )
-  addConnectionOptions(command)
+  addConnectionOptions(command, context)
     .addHelpText('after', help)
     .action(async (operation: string, resource: string, cmd: string[], flags: RunFlags) => {
       const run = commandRun({ operation, resource, command: cmd }, flags)

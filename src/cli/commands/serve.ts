@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type ServeConfig, type ServeSettings, serveConfig } from '../config/serve-config.ts'
+import { DEFAULT_STORE, type ServeConfig, type ServeSettings, serveConfig } from '../config/serve-config.ts'
 import type { AddCommand, CliContext, RunningServer } from '../context.ts'
 import { EXIT, Exit } from '../exit.ts'
 import { hearing } from '../interrupt.ts'
@@ -15,7 +15,7 @@ export const addServe: AddCommand = (program, context, done) => {
     .option('--port <port>', '0 picks a free one (PORT, BATON_PORT; default: 8086)')
     .option(
       '--store <url>',
-      'where the state is kept: file:DIR, mysql://… or memory: (BATON_STORE; default: file:./baton-data)',
+      `where the state is kept: ${context.stores.examples} (BATON_STORE; default: ${DEFAULT_STORE})`,
     )
     .option('--config <file>', 'a TOML file (BATON_CONFIG)')
     .option('--tokens <file>', 'a TOML file of [[tokens]] that may enter (BATON_TOKENS)')

@@ -26,7 +26,7 @@ export const addStatus: AddCommand = (program, context, done) => {
     .argument('[resource]', 'one of them; all that are not idle where absent')
     .option('--json', 'an array of resources, or the one named')
     .option('--watch', 'again with every change, until interrupted')
-  addConnectionOptions(command)
+  addConnectionOptions(command, context)
     .addHelpText(
       'after',
       `

@@ -1,5 +1,5 @@
 import { DEFAULT_STORE } from '../config/serve-config.ts'
-import type { AddCommand, StoreCare } from '../context.ts'
+import type { AddCommand, StoreMaintenance } from '../context.ts'
 import { EXIT, UsageError } from '../exit.ts'
 
 interface StoreFlags {
@@ -12,7 +12,7 @@ export const addStore: AddCommand = (program, context, done) => {
     .command('store')
     .description('Look after a store: a file store that no server has open, or a database.')
 
-  const addTool = (name: keyof StoreCare, description: string, example: string) =>
+  const addTool = (name: keyof StoreMaintenance, description: string, example: string) =>
     store
       .command(name)
       .argument('[store]', 'its URL, or the directory of a file store')
@@ -24,8 +24,8 @@ export const addStore: AddCommand = (program, context, done) => {
           throw new UsageError('a store is named twice, by itself and by --store; name it once')
         }
         const url = named === undefined ? flags.store : urlOf(named)
-        const care = context.storeCare[name]
-        const said = await care(url ?? (context.env.BATON_STORE || DEFAULT_STORE), { print: flags.print ?? false })
+        const maintain = context.storeMaintenance[name]
+        const said = await maintain(url ?? (context.env.BATON_STORE || DEFAULT_STORE), { print: flags.print ?? false })
         context.stdout.write(`${said}\n`)
         done(EXIT.ok)
       })

@@ -1,5 +1,6 @@
-export { type CheckReport, checkFileStore, repairFileStore } from './care.ts'
+export type { CheckReport } from '../kind.ts'
 export { DamagedStore, DirectoryInUse, NewerFormat } from './errors.ts'
 export { type FileStoreOptions, openFileStore } from './file-store.ts'
 export { directoryOf } from './file-url.ts'
+export { checkFileStore, repairFileStore } from './maintenance.ts'
 export { nodeDisk } from './node-disk.ts'

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { rowOf } from '../../stores/table.ts'
 import type { Violation } from '../check-history.ts'
 import { describeRecord } from '../history.ts'
 import type { TimedRecord } from '../journal.ts'
@@ -76,11 +77,11 @@ async function main(): Promise<number> {
 }
 
 function wrongUse(): string | undefined {
-  const isMysql = values.store.startsWith('mysql:')
-  if (values.store === 'memory:' && (values['kill-servers'] || values.servers !== '1'))
-    return 'a memory: store lives and dies with its one server; name another --store'
-  if (values.library && !isMysql) return 'only a store that processes can share goes without servers: --store mysql:'
-  if (values.store.startsWith('file:') && values.servers !== '1') return 'a file: store has one server'
+  const { name, isShared } = rowOf(values.store)
+  if (name === 'memory' && values['kill-servers'])
+    return 'a memory store lives and dies with its server; name another --store'
+  if (values.library && !isShared) return `only a store that processes share goes without servers, not a ${name} store`
+  if (values.servers !== '1' && !isShared) return `a ${name} store has one server`
   return undefined
 }
 

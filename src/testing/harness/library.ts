@@ -6,7 +6,9 @@ import { InProcessTransport } from '../../client/open.ts'
 import { systemRandom } from '../../client/random.ts'
 import type { Policy } from '../../core/index.ts'
 import { Service } from '../../service/index.ts'
+import { PolicyMismatch } from '../../stores/remote/index.ts'
 import { type Store, StoreUnavailable, UnknownOutcome } from '../../stores/store.ts'
+import { openStore } from '../../stores/table.ts'
 import { machineMs } from '../journal.ts'
 import { openServerHistory } from '../server-history.ts'
 
@@ -31,11 +33,11 @@ export async function openLibraryStore(
   { store: url, policy, journal }: LibraryOptions,
   signal?: AbortSignal,
 ): Promise<Store | undefined> {
-  const { openMysqlStore, PolicyMismatch } = await import('../../stores/mysql/index.ts')
   const history = openServerHistory(journal, machineMs)
+  const options = { clock: { nowMs: machineMs }, policy, isPolicyChosen: true, onStep: history.onStep }
   while (!signal?.aborted) {
     try {
-      return history.of(await openMysqlStore({ url, policy, recordHistory: true }), { answers: true })
+      return history.of(await openStore(url, options), { answers: true })
     } catch (error) {
       const isAway = error instanceof StoreUnavailable || error instanceof UnknownOutcome
       if (!isAway || error instanceof PolicyMismatch) throw error

@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { describeRecord } from '../history.ts'
 import { filePlanOf, planOf } from './plan.ts'
+import { simulateSeeds } from './seeds.ts'
 import { shrink } from './shrink.ts'
-import { type Counts, simulate } from './simulate.ts'
+import type { Counts } from './simulate.ts'
 
 /*
  * npm run sim -- --seeds 1000 --from 1      runs so many seeds; exits 1 at the first that violates an invariant
@@ -46,8 +47,9 @@ if (values.worker) await work()
 else process.exitCode = await lead()
 
 async function work(): Promise<void> {
-  for (let seed = from; seed < from + seeds; seed += Number(values.stride)) {
-    const { hash, counts, violations } = await simulate(planFor(seed), { checkFences })
+  const store = values.store === 'file' ? 'file' : 'memory'
+  const results = simulateSeeds({ seeds, from, stride: Number(values.stride), store, checkFences })
+  for await (const { seed, hash, counts, violations } of results) {
     const line: Line = { seed, hash, counts, violations: violations.slice(0, 20) }
     out(`${JSON.stringify(line)}\n`)
   }

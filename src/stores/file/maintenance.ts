@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { CheckReport } from '../kind.ts'
 import type { Resident } from '../resident/resident.ts'
 import { checkFormat, isOfStore, logName, snapshotName, writeFormat } from './directory.ts'
 import type { Disk } from './disk.ts'
@@ -9,12 +10,6 @@ import { nodeDisk } from './node-disk.ts'
 import { type Loss, readStore, type StoreRead } from './read-store.ts'
 import { removeBefore } from './running.ts'
 import { SnapshotWriter } from './snapshot-writer.ts'
-
-export interface CheckReport {
-  readonly isSound: boolean
-  /** What was found or done, a sentence each. */
-  readonly findings: readonly string[]
-}
 
 /** Reads everything in a store that nobody has open, and says how it is. Changes nothing. */
 export async function checkFileStore(directory: string, disk: Disk = nodeDisk()): Promise<CheckReport> {

@@ -1,0 +1,26 @@
+import type { StoreKind } from '../kind.ts'
+import { StoreUnavailable } from '../store.ts'
+import { openFileStore } from './file-store.ts'
+import { directoryOf } from './file-url.ts'
+import { checkFileStore, repairFileStore } from './maintenance.ts'
+import { nodeDisk } from './node-disk.ts'
+
+export const kind: StoreKind = {
+  open: (url, { clock, policy, onStep, sync = true }) =>
+    inDirectory(url, (directory) => openFileStore({ directory, clock, policy, onStep, disk: nodeDisk({ sync }) })),
+  check: (url) => inDirectory(url, (directory) => checkFileStore(directory)),
+  repair: (url) => inDirectory(url, async (directory) => (await repairFileStore(directory)).findings),
+  migrate: async () => [
+    'a file store is brought to the format of this version when it is opened: there is nothing to do',
+  ],
+}
+
+async function inDirectory<Result>(url: string, use: (directory: string) => Promise<Result>): Promise<Result> {
+  const directory = directoryOf(url)
+  try {
+    return await use(directory)
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    throw new StoreUnavailable(code === undefined ? message : `${directory} cannot be used: ${message}`, { cause })
+  }
+}

@@ -1,0 +1,41 @@
+import type { Policy } from '../core/index.ts'
+import type { StepTaken } from './resident/resident.ts'
+import type { Clock, Store } from './store.ts'
+
+export interface OpenStoreOptions {
+  /** The clock that counts, unless the store has one of its own. */
+  readonly clock: Clock
+  /** What a new store begins with. Default: the built-in one. */
+  readonly policy?: Policy
+  /** Whether somebody has chosen `policy`: processes that share a store have to agree on what was chosen. */
+  readonly isPolicyChosen?: boolean
+  /**
+   * Told of every step as it is taken: for those who check histories. A store that several processes share writes its
+   * steps down itself instead; one that can do neither has to refuse, in a sentence.
+   */
+  readonly onStep?: (step: StepTaken) => void
+  /** False, for tests only: a store of files does not wait for the disk, and may lose what it has acknowledged. */
+  readonly sync?: boolean
+}
+
+export interface CheckReport {
+  readonly isSound: boolean
+  /** What was found, a sentence each. */
+  readonly findings: readonly string[]
+}
+
+/**
+ * What the folder of a store has in its `kind.ts`, exported as `kind`; its row in `table.ts` says how that is loaded.
+ * What is wrong with the URL is thrown as a `TypeError`, what is wrong with the store as a `StoreUnavailable`
+ * (`StoreUnreachable` where it may come back by itself): a sentence that says what to do. The last two methods say what
+ * they did, a sentence each.
+ */
+export interface StoreKind {
+  open(url: string, options: OpenStoreOptions): Promise<Store>
+  /** Says how a store is, and changes nothing. */
+  check(url: string): Promise<CheckReport>
+  /** Goes on without what is damaged. */
+  repair(url: string): Promise<readonly string[]>
+  /** Brings a store to the format of this version. `print`: only says what that takes. */
+  migrate(url: string, options: { readonly print: boolean }): Promise<readonly string[]>
+}

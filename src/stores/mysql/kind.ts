@@ -1,0 +1,18 @@
+import type { StoreKind } from '../kind.ts'
+import { checkMysqlStore } from './check.ts'
+import { migrate } from './migrate.ts'
+import { migrationsText } from './migrations.ts'
+import { openMysqlStore } from './mysql-store.ts'
+
+export const kind: StoreKind = {
+  open: (url, { policy, isPolicyChosen, onStep }) =>
+    openMysqlStore({ url, ...(isPolicyChosen && { policy }), recordHistory: onStep !== undefined }),
+  check: async (url) => ({ isSound: true, findings: await checkMysqlStore(url) }),
+  repair: async () => ['a database looks after its own files: there is nothing to repair here'],
+  async migrate(url, { print }) {
+    if (print) return [migrationsText()]
+    const { applied, version } = await migrate(url)
+    const done = applied.length === 0 ? 'nothing to do' : `applied ${applied.join(', ')}`
+    return [`${done}; the tables are of version ${version}`]
+  },
+}

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { StoreUnreachable, systemTiming } from 'baton/stores'
+import {
+  type Backend,
+  type Due,
+  openRemoteStore,
+  type Receiver,
+  type RenewedSession,
+  type Transaction,
+  type WrittenPolicy,
+} from 'baton/stores/remote'
+
+const away = async (): Promise<never> => {
+  throw new StoreUnreachable('the database is away')
+}
+
+/** A database of one's own under the remote engine; this one never answers. */
+class AwayBackend implements Backend {
+  readonly process = 'consumer'
+  readonly concurrency = 1
+  nowMs = () => Date.now()
+  listen = (_receiver: Receiver): Promise<void> => away()
+  hearAll = (): Promise<void> => away()
+  transaction = <Result>(_work: (transaction: Transaction) => Promise<Result>): Promise<Result> => away()
+  due = (): Promise<Due> => away()
+  find = away
+  counts = away
+  clear = away
+  insertSession = away
+  renewSession = (): Promise<RenewedSession | undefined> => away()
+  placesOf = away
+  endSession = away
+  removeSession = away
+  readPolicy = (): Promise<WrittenPolicy | undefined> => away()
+  writePolicy = away
+  close = async (): Promise<void> => {}
+}
+
+await assert.rejects(openRemoteStore(new AwayBackend(), { timing: systemTiming }), StoreUnreachable)

@@ -1,0 +1,113 @@
+import type {
+  Address,
+  AskAt,
+  Command,
+  Counts,
+  Facts,
+  ListQuery,
+  Page,
+  Place,
+  Policy,
+  Refused,
+  ReplyTo,
+  ResourceView,
+  SessionReply,
+  SessionRequest,
+  Skip,
+  Standing,
+  Store,
+  StoreEvent,
+  VersionedPolicy,
+  WaiterPage,
+} from 'baton/stores'
+
+/** Another store, and a count of the steps that it was asked for. */
+export class CountingStore implements Store {
+  readonly #store: Store
+  steps = 0
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  step<C extends Command>(address: Address, command: C, facts?: Facts): Promise<ReplyTo<C> | Refused> {
+    this.steps++
+    return this.#store.step(address, command, facts)
+  }
+
+  nowMs(): number {
+    return this.#store.nowMs()
+  }
+
+  read(address: Address): Promise<ResourceView | undefined> {
+    return this.#store.read(address)
+  }
+
+  waiters(address: Address, page: { readonly after?: number; readonly limit: number }): Promise<WaiterPage> {
+    return this.#store.waiters(address, page)
+  }
+
+  standing(ask: AskAt): Promise<Standing> {
+    return this.#store.standing(ask)
+  }
+
+  lateSkip(address: Address, operation: string): Promise<Skip | undefined> {
+    return this.#store.lateSkip(address, operation)
+  }
+
+  list(query: ListQuery): Promise<Page> {
+    return this.#store.list(query)
+  }
+
+  openSession(request: SessionRequest): Promise<SessionReply> {
+    return this.#store.openSession(request)
+  }
+
+  renewSession(session: string): Promise<SessionReply> {
+    return this.#store.renewSession(session)
+  }
+
+  closeSession(session: string): Promise<void> {
+    return this.#store.closeSession(session)
+  }
+
+  places(session: string): Promise<readonly Place[] | undefined> {
+    return this.#store.places(session)
+  }
+
+  sweep(limit: number): Promise<void> {
+    return this.#store.sweep(limit)
+  }
+
+  nextDeadlineMs(): number | undefined {
+    return this.#store.nextDeadlineMs()
+  }
+
+  subscribe(listener: (event: StoreEvent) => void, onGap?: () => void): () => void {
+    return this.#store.subscribe(listener, onGap)
+  }
+
+  hearAll(): Promise<void> {
+    return this.#store.hearAll()
+  }
+
+  policy(): Promise<VersionedPolicy> {
+    return this.#store.policy()
+  }
+
+  applyPolicy(policy: Policy, expectedVersion: number): Promise<VersionedPolicy & { readonly applied: boolean }> {
+    return this.#store.applyPolicy(policy, expectedVersion)
+  }
+
+  counts(): Promise<Counts> {
+    return this.#store.counts()
+  }
+
+  waiting(): number {
+    return this.#store.waiting()
+  }
+
+  close(): Promise<void> {
+    return this.#store.close()
+  }
+}
