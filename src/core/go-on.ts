@@ -1,7 +1,7 @@
 import { arbitrate } from './arbitrate.ts'
+import { blockingGrant } from './blocking.ts'
 import type { Asker } from './event.ts'
 import { type Attempt, firstAttempt, grantToWaiter } from './grant.ts'
-import { grantInTheWay } from './in-the-way.ts'
 import { keepAnswer } from './memory.ts'
 import { removeWaiter } from './places.ts'
 import { type Answer, refused } from './reply.ts'
@@ -15,7 +15,7 @@ export interface FailedWork extends Attempt {
 
 /** The head is arbitrated by rules 2 to 4; if it skips or is refused it is told and leaves, and the next is tried. */
 export function goOn(turn: Turn, operation: string, failed?: FailedWork): void {
-  if (grantInTheWay(turn, operation)) return
+  if (blockingGrant(turn, operation)) return
   for (;;) {
     const waiter = nextInLine(turn, operation, failed)
     if (!waiter) return

@@ -44,7 +44,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'exclusion of the resource is forgotten',
-    file: 'core/in-the-way.js',
+    file: 'core/blocking.js',
     find: "if (own || policy.exclusion === 'operation')",
     replace: 'if (own || policy.exclusion)',
   },
@@ -158,7 +158,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'newcomers pass a queue that waits for its retry delay',
-    file: 'core/in-the-way.js',
+    file: 'core/blocking.js',
     find: "policy.exclusion === 'operation' ? resource.pauses.has(operation) : resource.pauses.size > 0",
     replace: 'false',
   },
