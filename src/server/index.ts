@@ -1,5 +1,6 @@
+export type { Log } from '../service/index.ts'
 export { type AppOptions, buildApp } from './app.ts'
+export { jsonLines } from './json-lines.ts'
 export { defaultLimits, type ServerLimits } from './limits.ts'
 export { type ListenOptions, listen } from './listen.ts'
-export { jsonLines, type Log } from './log.ts'
 export type { Token } from './tokens.ts'

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { SSE_HEARTBEAT } from '../protocol/index.ts'
-import type { Timers } from '../service/index.ts'
+import { type Log, noLog, type Timers } from '../service/index.ts'
 import type { ServerLimits } from './limits.ts'
-import { type Log, noLog } from './log.ts'
 import { Refusal } from './refusal.ts'
 import { Stream } from './stream.ts'
 

@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { batchRoute, errors, LIMITS, type ReplyOf, type Request, type RequestType, routes } from '../protocol/index.ts'
-import type { Service } from '../service/index.ts'
+import type { Log, Service } from '../service/index.ts'
 import { check, isRequestType } from './check.ts'
 import type { Guard } from './guard.ts'
-import type { Log } from './log.ts'
 import { bodyOf, Refusal } from './refusal.ts'
 
 interface Parts {

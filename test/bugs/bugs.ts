@@ -182,7 +182,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'a resumed stream misses one event',
-    file: 'service/history.js',
+    file: 'service/event-buffer.js',
     find: 'this.#events.slice(number + 1 - this.#first)',
     replace: 'this.#events.slice(number + 2 - this.#first)',
   },

@@ -1,6 +1,5 @@
-import type { Service, Timers } from '../../service/index.ts'
+import type { Log, Service, Timers } from '../../service/index.ts'
 import type { Guard } from '../guard.ts'
-import type { Log } from '../log.ts'
 import type { Streams } from '../streams.ts'
 import type { KeyWatches } from './key-watches.ts'
 
