@@ -1,12 +1,12 @@
 import { request as httpRequest } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { onTestFinished } from 'vitest'
-import type { Policy } from '../../src/core/index.ts'
-import { type AppOptions, buildApp, listen } from '../../src/server/index.ts'
-import { Service } from '../../src/service/index.ts'
-import { openMemoryStore } from '../../src/stores/memory/index.ts'
-import type { Store } from '../../src/stores/store.ts'
-import { SimulatedClock, settled } from '../../src/testing/index.ts'
+import type { Policy } from '../../core/index.ts'
+import { type AppOptions, buildApp, listen } from '../../server/index.ts'
+import { Service } from '../../service/index.ts'
+import { openMemoryStore } from '../../stores/memory/index.ts'
+import type { Store } from '../../stores/store.ts'
+import { SimulatedClock, settled } from '../index.ts'
 
 export interface World {
   readonly app: FastifyInstance
