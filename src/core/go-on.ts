@@ -9,7 +9,7 @@ import type { Waiter } from './state.ts'
 import type { Turn } from './turn.ts'
 
 /** Work that failed: the attempt that comes next for a waiter of the same key and revision. */
-export interface FailedWork extends Attempt {
+interface FailedWork extends Attempt {
   readonly revision: string | undefined
 }
 

@@ -1,4 +1,4 @@
-import type { Answer, Event, GrantView, Json, Outcome, ResourceView, Standing } from '../core/index.ts'
+import type { Answer, Json, Outcome, ResourceView, Standing } from '../core/index.ts'
 
 interface OnKey {
   readonly namespace: string
@@ -13,21 +13,25 @@ interface ByOwner extends OnKey {
   readonly owner: string
 }
 
-/** One actor on one key. */
-export interface Standpoint extends Omit<ByOwner, 'atMs' | 'node'> {
+/** One actor on one key: it holds there, or waits. */
+export interface Place extends Omit<ByOwner, 'atMs' | 'node'> {
   /** Absent only for what an older version has written down. */
   readonly node?: string | undefined
 }
 
-/** Where an ask stands. */
-export interface Place extends Standpoint {
+interface PlaceStanding extends Place {
   readonly standing: Standing
 }
 
 /** The first event of every stream: how things are at that moment. */
-export type StateEvent =
+type StateEvent =
   | { readonly type: 'state'; readonly of: 'ask'; readonly standing: Standing }
-  | { readonly type: 'state'; readonly of: 'session'; readonly alive: boolean; readonly places: readonly Place[] }
+  | {
+      readonly type: 'state'
+      readonly of: 'session'
+      readonly alive: boolean
+      readonly places: readonly PlaceStanding[]
+    }
   | { readonly type: 'state'; readonly of: 'resource'; readonly view: ResourceView | null }
   | { readonly type: 'state'; readonly of: 'all' }
 
@@ -70,5 +74,3 @@ export type WireEvent =
   /** To one who waits, once a second at most: how far the node is that it waits for. */
   | ({ readonly type: 'progress'; readonly by: string; readonly fence: number; readonly progress: Json } & ByOwner)
   | ({ readonly type: 'referenced' | 'dereferenced'; readonly node: string } & Omit<OnKey, 'operation'>)
-
-export type { Answer, Event, GrantView, Standing }

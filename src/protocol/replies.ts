@@ -1,6 +1,6 @@
 import type { Command, Policy, ReplyTo, ResourceView, WaiterView } from '../core/index.ts'
 import type { ErrorBody } from './errors.ts'
-import type { Standpoint } from './events.ts'
+import type { Place } from './events.ts'
 import type { RequestType } from './requests.ts'
 
 type SessionReply = { readonly status: 'alive'; readonly ttlMs: number; readonly places: number }
@@ -10,7 +10,7 @@ interface OtherReplies {
   'open-session': SessionReply
   'renew-session': SessionReply
   'close-session': { readonly status: 'closed' }
-  'list-places': { readonly status: 'places'; readonly places: readonly Standpoint[] }
+  'list-places': { readonly status: 'places'; readonly places: readonly Place[] }
   'leave-place': { readonly status: 'done' }
   'get-resource': { readonly status: 'resource'; readonly resource: ResourceView }
   'list-waiters': { readonly status: 'waiters'; readonly waiters: readonly WaiterView[]; readonly next?: number }

@@ -10,7 +10,7 @@ const HEARTBEAT_MS = 15_000
 /** How many streams are written in one turn of the event loop: requests are answered in between. */
 const FLUSH_SLICE = 200
 
-export interface StreamsOptions {
+interface StreamsOptions {
   readonly limits: ServerLimits
   readonly timers: Timers
   readonly log?: Log

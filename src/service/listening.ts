@@ -6,7 +6,7 @@ import { FanOut, hasHeard, type Listener, type Scope, type Sink } from './fan-ou
 import { PlaceKeeper } from './place-keeper.ts'
 import type { Timers } from './timers.ts'
 
-export interface ListeningOptions {
+interface ListeningOptions {
   readonly timers: Timers
   readonly eventLimit: number
   readonly instance: string

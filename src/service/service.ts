@@ -9,7 +9,7 @@ import { type Explained, Requests } from './requests.ts'
 import { Sweeper } from './sweeper.ts'
 import { systemTimers, type Timers } from './timers.ts'
 
-export interface ServiceOptions {
+interface ServiceOptions {
   readonly store: Store
   readonly timers?: Timers
   /** How many may wait in all. */

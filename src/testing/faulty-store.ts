@@ -26,7 +26,7 @@ import {
 } from '../stores/store.ts'
 
 /** What goes wrong on the way to the store and back, decided anew for each call. */
-export interface StoreFaults {
+interface StoreFaults {
   /** How long a call is under way, there and back. */
   delayMs(): number
   /** `before`: the call never arrives. `after`: it is carried out, but nobody hears. */

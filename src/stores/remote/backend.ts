@@ -188,7 +188,7 @@ export interface Change {
   readonly steps: readonly TakenStep[]
 }
 
-export interface WrittenState {
+interface WrittenState {
   readonly text: string
   readonly grants: number
   readonly waiters: number
@@ -196,7 +196,7 @@ export interface WrittenState {
 }
 
 /** `value`: nothing where it has to go. */
-export interface MemoryChange extends AskName {
+interface MemoryChange extends AskName {
   readonly kind: MemoryKind
   readonly node: string | undefined
   readonly value: KeptAnswer | EndedAsk | undefined

@@ -71,7 +71,7 @@ export class SimulatedServer {
   }
 }
 
-export interface SimulatedServerOptions {
+interface SimulatedServerOptions {
   readonly name: string
   readonly scheduler: Scheduler
   readonly openStore: (process: Process) => Store

@@ -2,7 +2,7 @@ import type { Violation } from '../check-history.ts'
 import type { Plan } from './plan.ts'
 import { type RunResult, simulate } from './simulate.ts'
 
-export interface Shrunk {
+interface Shrunk {
   readonly plan: Plan
   readonly result: RunResult
   readonly violation: Violation

@@ -20,7 +20,7 @@ export interface World {
   stream(path: string, headers?: Record<string, string>): Promise<OpenStream>
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
   readonly body: any
@@ -88,7 +88,7 @@ export interface OpenStream {
   close(): void
 }
 
-export function openStream(url: string, headers: Record<string, string> = {}): Promise<OpenStream> {
+function openStream(url: string, headers: Record<string, string> = {}): Promise<OpenStream> {
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest(url, { headers, agent: false })
     outgoing.on('error', reject)
