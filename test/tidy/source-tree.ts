@@ -45,22 +45,22 @@ export function treeOf(texts: Readonly<Record<string, string>>): SourceTree {
 
 function sourceFile(path: string, text: string, paths: ReadonlySet<string>): SourceFile {
   const syntax = path.endsWith('.ts') ? 'typescript' : 'ecmascript'
-  const facts = new Facts(path)
-  facts.visit(parseSync(text, { syntax, target: 'es2022' }))
+  const found = new Found(path)
+  found.visit(parseSync(text, { syntax, target: 'es2022' }))
   // A built file that is loaded by name (bench, scripts, tests of processes) stands for its source.
-  for (const each of facts.strings) {
+  for (const each of found.strings) {
     const built = /([\w-]+\/)*[\w-]+(?=\.js$)/.exec(each.replace(/^.*\bdist\//, ''))?.[0]
     const source = `src/${built}.ts`
-    if (paths.has(source) && source !== path) facts.takes.push({ from: source, names: 'mentioned' })
+    if (paths.has(source) && source !== path) found.takes.push({ from: source, names: 'mentioned' })
   }
-  return { ...facts.all(), path, lines: text.split('\n').length - 1 }
+  return { ...found.all(), path, lines: text.split('\n').length - 1 }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the nodes of a syntax tree, looked at by their type.
 type Node = any
 
 /** What a syntax tree says that a check asks for. */
-class Facts {
+class Found {
   readonly #path: string
   readonly takes: Taken[] = []
   readonly strings: string[] = []
