@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import {
@@ -7,6 +8,7 @@ import {
   importsOfTests,
   isIn,
   longFiles,
+  namedFiles,
   type ReplacedWord,
   realTime,
   replacedWords,
@@ -15,12 +17,11 @@ import {
 import { readTree, type SourceTree, treeOf } from './tidy/source-tree.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
 /** What users import: the sources of package.json's `exports`. */
 function entries(): string[] {
-  const { exports }: { exports: Record<string, { default: string }> } = JSON.parse(
-    readFileSync(`${root}/package.json`, 'utf8'),
-  )
+  const { exports }: { exports: Record<string, { default: string }> } = JSON.parse(read('package.json'))
   return Object.values(exports).map((each) => each.default.replace('./dist/', 'src/').replace('.js', '.ts'))
 }
 
@@ -51,6 +52,7 @@ const REPLACED: readonly ReplacedWord[] = [
   { word: 'notice', now: 'log', in: ['src/service/', 'src/server/'] },
   { word: 'history', now: 'buffer', in: ['src/service/'] },
   { word: 'ask', now: 'acquire', in: ['src/testing/conformance/case.ts'] },
+  { word: 'parts', now: 'options', in: ['src/server/'] },
   { word: 'standpoint', now: 'place', in: ['src/protocol/', 'src/service/', 'src/server/', 'src/core/'] },
   { word: 'surroundings', now: 'what they are' },
   { word: 'rest', now: 'what is in it', isName: true },
@@ -59,6 +61,8 @@ const REPLACED: readonly ReplacedWord[] = [
   { word: 'manager', now: 'what it does' },
 ]
 
+const PAGES = ['docs/architecture.md', 'docs/guarantees.md', 'CONTRIBUTING.md']
+
 const checks: Readonly<Record<string, (tree: SourceTree) => Finding[]>> = {
   'no file is too long to read': longFiles,
   'nothing under src imports from test': importsOfTests,
@@ -66,6 +70,7 @@ const checks: Readonly<Record<string, (tree: SourceTree) => Finding[]>> = {
   'time, timers and chance are injected': (tree) => realTime(tree, Object.keys(REAL_TIME)),
   'stores/mysql is about MySQL': (tree) => withoutSql(tree, 'src/stores/mysql/', 'mysql2'),
   'one word an idea': (tree) => replacedWords(tree, REPLACED),
+  'the pages name files that are there': (tree) => PAGES.flatMap((page) => namedFiles(tree, page, read(page))),
 }
 
 /** What is known and still to be done, by the claim that it breaks. Whatever is done has to go from here. */
@@ -213,6 +218,15 @@ describe('the checks', () => {
       "src/a/b.ts: rest: not 'rest' but 'others'",
       "src/b/c.ts: grantInTheWay: not 'in the way' but 'blocking'",
       "src/b/c.ts: kill: not 'kill' but 'end'",
+    ])
+  })
+
+  test('a page may name a file by its path or by its name, if it is there', () => {
+    const tree = treeOf({ 'src/a/b.ts': '', 'test/c.test.ts': '', 'scripts/d.mjs': '' })
+    const text = '`a/b.ts` `src/a/b.ts` `b.ts` `test/c.test.ts` `scripts/d.mjs` `c.ts` `b/b.ts` e.ts `f` `a/`'
+    expect(said(namedFiles(tree, 'docs/x.md', text))).toEqual([
+      'docs/x.md: names c.ts, which is not there',
+      'docs/x.md: names b/b.ts, which is not there',
     ])
   })
 })

@@ -116,6 +116,19 @@ function wordsOf(name: string): string[] {
     .split(/[^a-z0-9]+/)
 }
 
+/** Files that a page names in backticks and that are not there: by their path under src or from the root, or by name alone. */
+export function namedFiles(tree: SourceTree, path: string, text: string): Finding[] {
+  const names = [...text.matchAll(/`([\w./-]+\.(?:ts|mjs))`/g)].map(([, name]) => name!)
+  const paths = [...tree.keys()]
+  return names
+    .filter((name) => !paths.some((each) => each === name || each === `src/${name}` || isNamed(each, name)))
+    .map((name) => ({ path, what: `names ${name}, which is not there` }))
+}
+
+function isNamed(path: string, name: string): boolean {
+  return !name.includes('/') && path.endsWith(`/${name}`)
+}
+
 function sources(tree: SourceTree): SourceFile[] {
   return [...tree.values()].filter(({ path }) => path.startsWith('src/'))
 }
