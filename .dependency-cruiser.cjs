@@ -1,8 +1,11 @@
 // Who may import whom: the table in docs/architecture.md, as rules. `npm run imports` checks them.
+// Tests, and what only they stand on, may import what they like.
+const tests = ['\\.test\\.ts$', '^src/testing/unit/']
+
 const only = (folder, ...allowed) => ({
   name: `${folder.replaceAll('/', '-')}-imports`,
   severity: 'error',
-  from: { path: `^src/${folder}/`, pathNot: '\\.test\\.ts$' },
+  from: { path: `^src/${folder}/`, pathNot: tests },
   to: { path: '^src/', pathNot: [`^src/${folder}/`, ...allowed.map((path) => `^src/${path}`)] },
 })
 
@@ -12,7 +15,7 @@ module.exports = {
       name: 'core-is-pure',
       comment: 'The core imports nothing: no package, no node: module, no other folder.',
       severity: 'error',
-      from: { path: '^src/core/', pathNot: '\\.test\\.ts$' },
+      from: { path: '^src/core/', pathNot: tests },
       to: { pathNot: '^src/core/' },
     },
     only('protocol', 'core/'),
@@ -38,7 +41,7 @@ module.exports = {
     {
       name: 'client-imports',
       severity: 'error',
-      from: { path: '^src/client/', pathNot: ['\\.test\\.ts$', '^src/client/open\\.ts$'] },
+      from: { path: '^src/client/', pathNot: [...tests, '^src/client/open\\.ts$'] },
       to: { path: '^src/', pathNot: ['^src/client/', '^src/protocol/', '^src/core/'] },
     },
     {
@@ -67,6 +70,13 @@ module.exports = {
       'client/',
       'protocol/',
     ),
+    {
+      name: 'only-tests-import-what-is-not-built',
+      comment: 'The build leaves src/testing/unit out.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: tests },
+      to: { path: '^src/testing/unit/' },
+    },
     {
       name: 'only-main-wires',
       comment: 'Nothing imports main.ts.',

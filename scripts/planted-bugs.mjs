@@ -14,10 +14,10 @@ const LIMIT_MS = 300_000
 const bugs = [
   {
     name: 'a stream that resumes takes the last id before a gap for known',
-    file: 'src/service/history.ts',
+    file: 'src/service/event-buffer.ts',
     find: 'this.#first = this.#last + 2',
     replace: 'this.#first = this.#last + 1',
-    tests: ['src/service/history.test.ts'],
+    tests: ['src/service/event-buffer.test.ts'],
   },
   {
     name: 'the floor of fences is written as it comes',

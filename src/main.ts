@@ -39,7 +39,7 @@ async function serve({
     throw new Exit(EXIT.unreachable, error.message)
   })
   const log = jsonLines((line) => process.stderr.write(`${line}\n`))
-  const service = new Service({ store, instance: randomBytes(4).toString('hex'), notice: log })
+  const service = new Service({ store, instance: randomBytes(4).toString('hex'), log })
   const app = buildApp({
     service,
     version,

@@ -1,10 +1,10 @@
 import { grantOf, isNamed, waiterOf } from './actor.ts'
 import { type Ask, arbitrate, isUse, skipped } from './arbitrate.ts'
+import { blockingGrant, isPaused } from './blocking.ts'
 import type { Acquire } from './command.ts'
 import { isInDoubt } from './contradiction.ts'
 import { leave } from './go-on.ts'
 import { enter, granted, grantNow, leaseOf } from './grant.ts'
-import { grantInTheWay, isPaused } from './in-the-way.ts'
 import { endedAnswer, keepAnswer, keptAnswer } from './memory.ts'
 import { changeLease } from './places.ts'
 import { type OperationPolicy, rowOf } from './policy.ts'
@@ -24,7 +24,7 @@ export function acquire(turn: Turn, command: Acquire): AcquireReply {
   if (turn.edition >= 2) dropReference(turn, command)
 
   // Rule 1: is it granted now?
-  const grant = grantInTheWay(turn, command.operation)
+  const grant = blockingGrant(turn, command.operation)
   if (grant && isNamed(turn, grant, command)) {
     if (grant.operation === command.operation) return enter(turn, grant, command)
     if (!command.classic) return heldByYou(turn, command)
@@ -127,7 +127,7 @@ function standInLine(
   return queued(position, grant)
 }
 
-/** How a place in line is told: with how far the one in the way is. */
+/** How a place in line is told: with how far the holder of the blocking grant is. */
 export function queued(position: number, grant: Grant | undefined): Queued {
   return { status: 'queued', position, ...(grant?.progress !== undefined && { progress: grant.progress }) }
 }

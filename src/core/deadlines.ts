@@ -5,7 +5,7 @@ export interface Indexes<Item> {
   delete(item: Item): void
 }
 
-export interface DeadlinesOptions<Item> {
+interface DeadlinesOptions<Item> {
   /** Who comes first of those that are due at the same moment; without it, that depends on what was set when. */
   readonly rank?: (item: Item) => number
   readonly indexes?: Indexes<Item>

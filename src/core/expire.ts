@@ -1,6 +1,6 @@
+import { isPaused } from './blocking.ts'
 import { endGrant, endHold, rememberEnd } from './end.ts'
 import { endEmptyPause, goOn, leave, passedOver, tell } from './go-on.ts'
-import { isPaused } from './in-the-way.ts'
 import { keepAnswer } from './memory.ts'
 import { tellProgress } from './progress.ts'
 import { refused } from './reply.ts'

@@ -1,7 +1,7 @@
 import { arbitrate } from './arbitrate.ts'
+import { blockingGrant } from './blocking.ts'
 import type { Asker } from './event.ts'
 import { type Attempt, firstAttempt, grantToWaiter } from './grant.ts'
-import { grantInTheWay } from './in-the-way.ts'
 import { keepAnswer } from './memory.ts'
 import { removeWaiter } from './places.ts'
 import { type Answer, refused } from './reply.ts'
@@ -9,13 +9,13 @@ import type { Waiter } from './state.ts'
 import type { Turn } from './turn.ts'
 
 /** Work that failed: the attempt that comes next for a waiter of the same key and revision. */
-export interface FailedWork extends Attempt {
+interface FailedWork extends Attempt {
   readonly revision: string | undefined
 }
 
 /** The head is arbitrated by rules 2 to 4; if it skips or is refused it is told and leaves, and the next is tried. */
 export function goOn(turn: Turn, operation: string, failed?: FailedWork): void {
-  if (grantInTheWay(turn, operation)) return
+  if (blockingGrant(turn, operation)) return
   for (;;) {
     const waiter = nextInLine(turn, operation, failed)
     if (!waiter) return

@@ -5,10 +5,10 @@ import { type AskName, type KeptAnswer, type Remembered, SHARED_HOLD } from './s
 import { ANSWER_MS, RELEASED_MS, type Turn } from './turn.ts'
 
 /** An ask as it is remembered: who asked for what, by which hold id. */
-export type AskKey = AskName & ActorName
+type AskKey = AskName & ActorName
 
 /** What the same ask would say once more. One that says otherwise is another ask. */
-export interface Said {
+interface Said {
   readonly revision?: string | undefined
   readonly disbelieve?: number | undefined
 }

@@ -116,7 +116,7 @@ export interface SaidPolicy {
   readonly namespaces: Readonly<Record<string, SaidNamespace>>
 }
 
-export interface SaidNamespace extends Partial<Omit<NamespacePolicy, 'operations'>> {
+interface SaidNamespace extends Partial<Omit<NamespacePolicy, 'operations'>> {
   readonly operations?: Readonly<Record<string, Partial<OperationPolicy>>>
 }
 

@@ -47,7 +47,7 @@ export interface Granted {
 export interface Queued {
   readonly status: 'queued'
   readonly position: number
-  /** How far the one is that stands in the way, where it has said so. */
+  /** How far the work under the blocking grant is, where its holder has said so. */
   readonly progress?: Json
 }
 

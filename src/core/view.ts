@@ -1,9 +1,9 @@
 import { queued } from './acquire.ts'
 import { type ActorName, grantOf, waiterOf } from './actor.ts'
 import { skipOn } from './arbitrate.ts'
+import { blockingGrant } from './blocking.ts'
 import { isContradicted, isInDoubt } from './contradiction.ts'
 import { granted } from './grant.ts'
-import { grantInTheWay } from './in-the-way.ts'
 import { lookAtAnswer } from './memory.ts'
 import { rowOf } from './policy.ts'
 import type { AcquireReply, Json, Outcome, Skip } from './reply.ts'
@@ -136,7 +136,7 @@ export function standingOf(resource: Resource, context: Context, ask: AskToLookA
   const grant = grantOf(turn, operation, ask)
   if (grant) return { ...granted(grant), claimed: grant.claimByMs === undefined }
   const waiter = waiterOf(turn, operation, ask)
-  if (waiter) return queued(resource.waiters.position(waiter), grantInTheWay(turn, operation))
+  if (waiter) return queued(resource.waiters.position(waiter), blockingGrant(turn, operation))
   return lookAtAnswer(turn, ask) ?? { status: 'nothing' }
 }
 

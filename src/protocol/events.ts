@@ -1,4 +1,4 @@
-import type { Answer, Event, GrantView, Json, Outcome, ResourceView, Standing } from '../core/index.ts'
+import type { Answer, Json, Outcome, ResourceView, Standing } from '../core/index.ts'
 
 interface OnKey {
   readonly namespace: string
@@ -20,12 +20,12 @@ export interface Place extends Omit<ByOwner, 'atMs' | 'node'> {
 }
 
 /** A place, and how it stands. */
-export interface PlaceState extends Place {
+interface PlaceState extends Place {
   readonly standing: Standing
 }
 
 /** The first event of every stream: how things are at that moment. */
-export type StateEvent =
+type StateEvent =
   | { readonly type: 'state'; readonly of: 'ask'; readonly standing: Standing }
   | { readonly type: 'state'; readonly of: 'session'; readonly alive: boolean; readonly places: readonly PlaceState[] }
   | { readonly type: 'state'; readonly of: 'resource'; readonly view: ResourceView | null }
@@ -70,5 +70,3 @@ export type WireEvent =
   /** To one who waits, once a second at most: how far the node is that it waits for. */
   | ({ readonly type: 'progress'; readonly by: string; readonly fence: number; readonly progress: Json } & ByOwner)
   | ({ readonly type: 'referenced' | 'dereferenced'; readonly node: string } & Omit<OnKey, 'operation'>)
-
-export type { Answer, Event, GrantView, Standing }

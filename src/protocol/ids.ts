@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /** Ids are opaque text. Control characters would forge log lines, lone surrogates do not survive the wire. */
-export const ID_MAX_BYTES = 512
+const ID_MAX_BYTES = 512
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is about.
 const NO_CONTROL = /^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]+$/u
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Command, completePolicy, type Json, type SaidPolicy, SHARED_HOLD } from '../core/index.ts'
+import { completePolicy, type Json, type SaidPolicy, SHARED_HOLD } from '../core/index.ts'
 import { idSchema } from './ids.ts'
 
 /*
@@ -202,9 +202,6 @@ export type RequestOf<Type extends RequestType> = z.output<(typeof requestSchema
 export type Request = { [Type in RequestType]: RequestOf<Type> }[RequestType]
 /** A request as a client writes it. */
 export type RequestInput = { [Type in RequestType]: z.input<(typeof requestSchemas)[Type]> }[RequestType]
-
-/** Requests that are a command of the core on one resource. */
-export type ResourceRequest = Extract<Request, { namespace: string; resource: string; type: Command['type'] }>
 
 /** A page ends with a namespace and a resource, as JSON. */
 function isNext(text: string): boolean {

@@ -2,7 +2,7 @@
  * Server-sent events, as text. JSON has no raw newlines, so one `data:` line holds any event.
  */
 
-export interface Frame {
+interface Frame {
   readonly id: string
   readonly event: string
   readonly data: unknown

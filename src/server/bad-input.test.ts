@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { newWorld } from '../../test/e2e/server-world.ts'
 import { routes } from '../protocol/index.ts'
+import { newWorld } from '../testing/unit/server-world.ts'
 
 const good = { operation: 'pull', resource: 'x', node: 'a' }
 

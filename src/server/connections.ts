@@ -3,9 +3,9 @@ import type { ServerOptions as TlsOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { errorBody, errors } from '../protocol/index.ts'
+import type { Log } from '../service/index.ts'
 import { refuse } from './failures.ts'
 import type { ServerLimits } from './limits.ts'
-import type { Log } from './log.ts'
 import { bodyOf } from './refusal.ts'
 
 const LINGER_MS = 500

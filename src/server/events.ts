@@ -63,19 +63,19 @@ export async function listenWhileOpen(
 function wanted({ query, headers }: FastifyRequest): { scope: Scope; namespace?: string | undefined } {
   const result = eventsQuery.safeParse(query)
   if (!result.success) throw new Refusal('bad-request', sentenceOf(result.error))
-  const { resource, operation, node, owner, hold = SHARED_HOLD, ...rest } = result.data
+  const { resource, operation, node, owner, hold = SHARED_HOLD } = result.data
   const session = headers[SESSION_HEADER]
   if (session !== undefined) {
     const parsed = idSchema.safeParse(session)
     if (!parsed.success) throw new Refusal('bad-request', `Header ${SESSION_HEADER}: must be a session id.`)
     return { scope: { of: 'session', session: parsed.data } }
   }
-  const namespace = rest.namespace ?? 'default'
+  const namespace = result.data.namespace ?? 'default'
   const isHalf = (operation === undefined) !== (owner === undefined) || (node !== undefined && owner === undefined)
   if (isHalf || (operation !== undefined && resource === undefined)) {
     throw new Refusal('bad-request', 'An ask is named by resource, operation and owner; give all three.')
   }
-  if (resource === undefined) return { scope: { of: 'all' }, namespace: rest.namespace }
+  if (resource === undefined) return { scope: { of: 'all' }, namespace: result.data.namespace }
   if (operation === undefined || owner === undefined) return { scope: { of: 'resource', namespace, resource } }
   return { scope: { of: 'ask', namespace, resource, operation, node, owner, hold } }
 }

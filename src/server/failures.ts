@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorBody, errorBody, errors } from '../protocol/index.ts'
-import type { Log } from './log.ts'
+import type { Log } from '../service/index.ts'
 import { bodyOf, Refusal } from './refusal.ts'
 
 /** Answers what no route answers: errors that are thrown, paths that are not there, methods that a path does not take. */

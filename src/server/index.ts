@@ -2,9 +2,11 @@
  * A server of one's own: a store, a `Service` over it, an app over that. `listen` is for the app alone: whoever closes it
  * closes the service too, which closes the store, and then stops the clock.
  */
+
+export type { Log } from '../service/index.ts'
 export { Service, type ServiceOptions, systemClock, systemTimers, type Timers } from '../service/index.ts'
 export { type AppOptions, buildApp } from './app.ts'
+export { jsonLines } from './json-lines.ts'
 export { defaultLimits, type ServerLimits } from './limits.ts'
 export { type ListenOptions, listen } from './listen.ts'
-export { jsonLines, type Log, noLog } from './log.ts'
 export type { Token } from './tokens.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { newWorld } from '../../test/e2e/server-world.ts'
 import { errors, routes } from '../protocol/index.ts'
+import { newWorld } from '../testing/unit/server-world.ts'
 
 test('/openapi.json describes every route, and every error code', async () => {
   const { get } = newWorld({ version: '1.2.3' })

@@ -25,7 +25,7 @@ export function serveOpenApi(app: FastifyInstance, version: string): void {
   })
 }
 
-export function openApi(version: string): Json {
+function openApi(version: string): Json {
   const schemas: Json = { Error: errorSchema() }
   const paths: Record<string, Json> = {}
   for (const [type, route] of Object.entries(routes) as [RequestType, Route][]) {

@@ -1,6 +1,5 @@
 import { type ErrorBody, type ErrorCode, errorBody, errors } from '../protocol/index.ts'
-import { StoreUnavailable, UnknownOutcome } from '../service/index.ts'
-import type { Log } from './log.ts'
+import { type Log, StoreUnavailable, UnknownOutcome } from '../service/index.ts'
 
 /** Thrown anywhere on the way of a request: it is answered with this code and sentence. */
 export class Refusal extends Error {

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { SSE_HEARTBEAT } from '../protocol/index.ts'
-import type { Timers } from '../service/index.ts'
+import { type Log, noLog, type Timers } from '../service/index.ts'
 import type { ServerLimits } from './limits.ts'
-import { type Log, noLog } from './log.ts'
 import { Refusal } from './refusal.ts'
 import { Stream } from './stream.ts'
 
@@ -11,7 +10,7 @@ const HEARTBEAT_MS = 15_000
 /** How many streams are written in one turn of the event loop: requests are answered in between. */
 const FLUSH_SLICE = 200
 
-export interface StreamsOptions {
+interface StreamsOptions {
   readonly limits: ServerLimits
   readonly timers: Timers
   readonly log?: Log

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { newWorld } from '../../test/e2e/server-world.ts'
 import { type RequestType, routes } from '../protocol/index.ts'
 import { StoreUnavailable, UnknownOutcome } from '../service/index.ts'
 import type { Store } from '../stores/store.ts'
+import { newWorld } from '../testing/unit/server-world.ts'
 
 const key = { operation: 'pull', resource: 'sha256:a' }
 

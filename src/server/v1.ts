@@ -1,19 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import { batchRoute, errors, LIMITS, type ReplyOf, type Request, type RequestType, routes } from '../protocol/index.ts'
-import type { Service } from '../service/index.ts'
+import type { Log, Service } from '../service/index.ts'
 import { check, isRequestType } from './check.ts'
 import type { Guard } from './guard.ts'
-import type { Log } from './log.ts'
 import { bodyOf, Refusal } from './refusal.ts'
 
-interface Parts {
+interface V1Options {
   readonly service: Service
   readonly guard: Guard
   readonly log: Log
 }
 
 /** Every request type at its route: what was checked goes to the service, what it says goes back. */
-export function serveRequests(app: FastifyInstance, { service, guard }: Parts): void {
+export function serveRequests(app: FastifyInstance, { service, guard }: V1Options): void {
   for (const [type, { method, path }] of Object.entries(routes) as [RequestType, (typeof routes)[RequestType]][]) {
     app.route({
       method,
@@ -29,7 +28,7 @@ export function serveRequests(app: FastifyInstance, { service, guard }: Parts): 
 }
 
 /** POST /v1/batch: nothing is done unless every request of it is good. */
-export function serveBatch(app: FastifyInstance, { service, guard, log }: Parts): void {
+export function serveBatch(app: FastifyInstance, { service, guard, log }: V1Options): void {
   app.post(batchRoute.path, async (request) => {
     const asked = batchOf(request.body)
     const facts = asked.map((one, index) => {

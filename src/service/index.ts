@@ -1,5 +1,7 @@
 export { StoreUnavailable, UnknownOutcome } from '../stores/store.ts'
 export { SteadyClock, systemClock } from './clock.ts'
 export type { Scope, Sink } from './fan-out.ts'
-export { type ListenOptions, Service, type ServiceOptions } from './service.ts'
+export type { ListenOptions } from './listening.ts'
+export { type Log, noLog } from './log.ts'
+export { Service, type ServiceOptions } from './service.ts'
 export { systemTimers, type Timers } from './timers.ts'

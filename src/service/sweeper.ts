@@ -1,5 +1,5 @@
 import type { Store } from '../stores/store.ts'
-import type { Presence } from './presence.ts'
+import type { StoreAvailability } from './availability.ts'
 import type { Timers } from './timers.ts'
 
 const SWEEP_LIMIT = 1_000
@@ -9,15 +9,18 @@ const RETRY_MS = 500
 export class Sweeper {
   readonly #store: Store
   readonly #timers: Timers
-  readonly #presence: Presence
+  readonly #availability: StoreAvailability
   #armedForMs: number | undefined
   #cancel: () => void = () => {}
   #stopped = false
 
-  constructor(store: Store, { timers, presence }: { readonly timers: Timers; readonly presence: Presence }) {
+  constructor(
+    store: Store,
+    { timers, availability }: { readonly timers: Timers; readonly availability: StoreAvailability },
+  ) {
     this.#store = store
     this.#timers = timers
-    this.#presence = presence
+    this.#availability = availability
     this.arm()
   }
 
@@ -42,7 +45,7 @@ export class Sweeper {
   async #sweep(): Promise<void> {
     this.#armedForMs = undefined
     try {
-      await this.#presence.of(this.#store.sweep(SWEEP_LIMIT))
+      await this.#availability.watch(this.#store.sweep(SWEEP_LIMIT))
       this.arm()
     } catch {
       // A store that is away keeps its deadlines; they are applied when it is back, and by every step before that.

@@ -126,9 +126,9 @@ class ResourceCheck {
 
   #granted({ operation, asker, fence, handOver }: Extract<Event, { type: 'granted' }>, step: StepRecord): void {
     const oneHolder = policyOf(this.#policy, step.namespace).exclusion === 'resource'
-    const inTheWay = oneHolder ? [...this.#grants.values()][0] : this.#grants.get(operation)
-    if (inTheWay)
-      this.#violated(1, `${operation} was granted (fence ${fence}) while fence ${inTheWay.fence} was live`, step)
+    const blocking = oneHolder ? [...this.#grants.values()][0] : this.#grants.get(operation)
+    if (blocking)
+      this.#violated(1, `${operation} was granted (fence ${fence}) while fence ${blocking.fence} was live`, step)
     if (fence <= this.#fence) this.#violated(3, `fence ${fence} was granted after ${this.#fence}`, step)
     const actor = actorOf(asker)
     if (!this.#asked.has(`${operation} ${actor}`))

@@ -114,9 +114,9 @@ class Search {
 
 /** The same for states that no command can tell apart: what is looked up by name has no order. */
 function canonical(state: Model): string {
-  const { answers, released, kept, references, ...rest } = state
+  const { answers, released, kept, references, ...ordered } = state
   const unordered = [answers, released, kept, references].map((list) => list.map((each) => JSON.stringify(each)).sort())
-  return JSON.stringify([rest, unordered])
+  return JSON.stringify([ordered, unordered])
 }
 
 function returnOf({ reply, returnedAt = Infinity }: Operation): number {

@@ -13,9 +13,9 @@ export class NaiveAcquire extends NaiveRules {
     if (ended) return ended
     if (c.dropReference && !this.isUnderWay(ask)) this.dropReference(c.node)
 
-    const inTheWay = m.held.find((each) => each.op === ask.op) ?? (this.oneHolder ? m.held[0] : undefined)
-    if (inTheWay && isSameActor(inTheWay, ask)) {
-      if (inTheWay.op === ask.op) return this.holdOnceMore(inTheWay, c)
+    const blocking = m.held.find((each) => each.op === ask.op) ?? (this.oneHolder ? m.held[0] : undefined)
+    if (blocking && isSameActor(blocking, ask)) {
+      if (blocking.op === ask.op) return this.holdOnceMore(blocking, c)
       if (!ask.classic) {
         const place = this.placeOf(ask)
         if (place?.hold === ask.hold) this.leave(place)
@@ -28,7 +28,7 @@ export class NaiveAcquire extends NaiveRules {
       if (this.skipReferences(ask)) this.addReference(c.node)
       return this.skipped(ask, { status: 'skip', fence: 0 } as Reply)
     }
-    if (inTheWay || this.isPaused(ask.op)) return this.standInLine(ask, c, inTheWay)
+    if (blocking || this.isPaused(ask.op)) return this.standInLine(ask, c, blocking)
     const verdict = this.arbitrate(ask)
     if (verdict) return this.skipped(ask, verdict)
     const held = this.grant(ask, 1)
@@ -109,7 +109,7 @@ export class NaiveAcquire extends NaiveRules {
     return answer
   }
 
-  standInLine(ask: Ask, c: Acquire, inTheWay: Held | undefined): Reply {
+  standInLine(ask: Ask, c: Acquire, blocking: Held | undefined): Reply {
     const { m } = this
     const { policy, mayQueue = true } = this.context
     const queue = () => m.line.filter((each) => each.op === ask.op)
@@ -122,7 +122,7 @@ export class NaiveAcquire extends NaiveRules {
       m.line.push(ask)
     }
     const position = queue().findIndex((each) => isSameActor(each, ask)) + 1
-    const progress = inTheWay?.progress
+    const progress = blocking?.progress
     return { status: 'queued', position, ...(progress !== undefined && { progress }) } as Reply
   }
 

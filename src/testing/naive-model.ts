@@ -9,7 +9,7 @@ import { NaiveAcquire } from './naive-acquire.ts'
 import { no } from './naive-rules.ts'
 import type { Actor, Ask, Lease, Model, ModelContext } from './naive-state.ts'
 
-export { type Model, type ModelContext, newModel } from './naive-state.ts'
+export { type Model, newModel } from './naive-state.ts'
 
 /** Applies one command and says what the answer must be. */
 export function naiveStep(m: Model, command: Command, context: ModelContext): Reply {

@@ -20,7 +20,7 @@ const plain: OperationPolicy = {
 type Carry = { rev?: string; attempt: number; previous?: Held['previous'] }
 type AskName = Omit<Memory, 'untilMs'>
 
-/** The rules that several commands share: what is in the way, rules 2 to 4, how a grant ends, and how a queue goes on. */
+/** The rules that several commands share: which grant blocks, rules 2 to 4, how a grant ends, and how a queue goes on. */
 export class NaiveRules {
   readonly m: Model
   readonly context: ModelContext
@@ -92,7 +92,7 @@ export class NaiveRules {
     this.m.released.push({ ...name, ...what, untilMs: this.context.nowMs + 60_000 })
   }
 
-  // Who is in the way.
+  // Which grant blocks.
 
   isHeld(op: string): boolean {
     return this.m.held.some((each) => this.oneHolder || each.op === op)

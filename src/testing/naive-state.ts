@@ -45,7 +45,7 @@ export interface Memory {
 }
 
 /** What an ask was told, and what it had said. */
-export interface Told {
+interface Told {
   rev?: string
   said?: number
   answer: Reply

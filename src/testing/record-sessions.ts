@@ -1,7 +1,7 @@
 import type { SessionReply, Store } from '../stores/store.ts'
 import type { SessionRecord } from './history.ts'
 
-export interface RecordSessionsOptions {
+interface RecordSessionsOptions {
   /** Records what is asked for too, before it is: whoever is killed meanwhile, or not answered, leaves that behind. */
   readonly asks?: boolean
 }

@@ -44,7 +44,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'exclusion of the resource is forgotten',
-    file: 'core/in-the-way.js',
+    file: 'core/blocking.js',
     find: "if (own || policy.exclusion === 'operation')",
     replace: 'if (own || policy.exclusion)',
   },
@@ -80,19 +80,19 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'fences are forgotten at clean-up',
-    file: 'stores/shards.js',
+    file: 'stores/resident/shards.js',
     find: 'shard.fenceFloor = Math.max(shard.fenceFloor, resource.fence);',
     replace: '',
   },
   {
     name: 'a renewal revives a session that has ended',
-    file: 'stores/sessions.js',
+    file: 'stores/resident/sessions.js',
     find: 'if (!session)\n            return SESSION_LOST;',
     replace: "if (!session)\n            return { status: 'alive', ttlMs: 1000, places: 0 };",
   },
   {
     name: 'a session forgets its places',
-    file: 'stores/sessions.js',
+    file: 'stores/resident/sessions.js',
     find: 'places.set(placeName(each), each)',
     replace: 'void each',
   },
@@ -117,7 +117,7 @@ export const bugs: readonly Bug[] = [
   {
     name: 'what a waiter was told is not kept for it',
     file: 'core/memory.js',
-    find: 'resource.answers.set(askName(ask), kept);',
+    find: 'resource.answers.set(ask, kept);',
     replace: 'void kept;',
   },
   {
@@ -158,7 +158,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'newcomers pass a queue that waits for its retry delay',
-    file: 'core/in-the-way.js',
+    file: 'core/blocking.js',
     find: "policy.exclusion === 'operation' ? resource.pauses.has(operation) : resource.pauses.size > 0",
     replace: 'false',
   },
@@ -182,7 +182,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'a resumed stream misses one event',
-    file: 'service/history.js',
+    file: 'service/event-buffer.js',
     find: 'this.#events.slice(number + 1 - this.#first)',
     replace: 'this.#events.slice(number + 2 - this.#first)',
   },

@@ -69,13 +69,13 @@ function send({ method, path, headers, body }: FuzzRequest): Promise<Answer> {
 function newsOf(path: string) {
   const file = openSync(path, 'r')
   const buffer = Buffer.alloc(1 << 20)
-  let rest = ''
+  let unfinished = ''
   return {
     read(): HistoryRecord[] {
       for (let length = readSync(file, buffer); length > 0; length = readSync(file, buffer))
-        rest += buffer.toString('utf8', 0, length)
-      const lines = rest.split('\n')
-      rest = lines.pop() ?? ''
+        unfinished += buffer.toString('utf8', 0, length)
+      const lines = unfinished.split('\n')
+      unfinished = lines.pop() ?? ''
       const records = lines.map((line) => JSON.parse(line) as HistoryRecord)
       return records.filter((each) => (each.kind === 'step' ? !happensByItself(each.command) : each.kind === 'session'))
     },

@@ -54,8 +54,8 @@ function completed(lines: readonly string[]): string[] {
   return lines.map((line) => {
     const [, pid = '', beginning] = /^(\d+) +(read\(\d+, *)<unfinished/.exec(line) ?? []
     if (beginning !== undefined) unfinished.set(pid, beginning)
-    const [, resumed = '', rest] = /^(\d+) +<\.\.\. read resumed>(.*)$/.exec(line) ?? []
-    return rest === undefined ? line : `${resumed} ${unfinished.get(resumed)}${rest}`
+    const [, resumed = '', end] = /^(\d+) +<\.\.\. read resumed>(.*)$/.exec(line) ?? []
+    return end === undefined ? line : `${resumed} ${unfinished.get(resumed)}${end}`
   })
 }
 
@@ -64,13 +64,13 @@ function syncsIn(lines: readonly string[]): Sync[] {
   const syncs: Sync[] = []
   const open = new Map<string, Sync>()
   for (const [at, line] of lines.entries()) {
-    const [, pid = '', rest = ''] = /^(\d+) +(.*)$/.exec(line) ?? []
-    if (rest.startsWith('fdatasync(')) {
+    const [, pid = '', call = ''] = /^(\d+) +(.*)$/.exec(line) ?? []
+    if (call.startsWith('fdatasync(')) {
       const sync = { begun: at, ended: Infinity }
       syncs.push(sync)
-      if (rest.includes('<unfinished')) open.set(pid, sync)
-      else if (rest.endsWith('= 0')) sync.ended = at
-    } else if (rest.startsWith('<... fdatasync resumed>') && rest.endsWith('= 0')) {
+      if (call.includes('<unfinished')) open.set(pid, sync)
+      else if (call.endsWith('= 0')) sync.ended = at
+    } else if (call.startsWith('<... fdatasync resumed>') && call.endsWith('= 0')) {
       const sync = open.get(pid)
       if (sync) sync.ended = at
       open.delete(pid)

@@ -53,11 +53,11 @@ class World {
   }
 
   /** `A/owner#hold verb operation resource options…`, `A verb session`, `refs add resource node`. */
-  async #ask([who = '', verb = '', ...rest]: string[]): Promise<void> {
-    if (who === 'refs') return this.#references(verb, rest.map(unquote))
+  async #ask([who = '', verb = '', ...about]: string[]): Promise<void> {
+    if (who === 'refs') return this.#references(verb, about.map(unquote))
     const [, node = '', owner = node, hold = SHARED_HOLD] = /^([^/#]+)(?:\/([^#]+))?(?:#(.+))?$/.exec(who) ?? []
-    if (verb.endsWith('-session')) return this.#session({ node, verb, rest })
-    const [operation = '', resource = '', ...words] = rest.map(unquote)
+    if (verb.endsWith('-session')) return this.#session({ node, verb, about })
+    const [operation = '', resource = '', ...words] = about.map(unquote)
     const options = optionsOf(words)
     const place = { operation, resource, ...(options.namespace && { namespace: options.namespace }) }
     const name = JSON.stringify([place, node, owner])
@@ -108,11 +108,11 @@ class World {
   async #session({
     node,
     verb,
-    rest: [session = '', ...words],
+    about: [session = '', ...words],
   }: {
     node: string
     verb: string
-    rest: string[]
+    about: string[]
   }): Promise<void> {
     const { ttl } = optionsOf(words)
     if (verb === 'opens-session')
@@ -137,9 +137,9 @@ class World {
   #setPolicy(words: string[]): void {
     if (this.#service) throw new Error('the policy comes first')
     const space: Record<string, unknown> = this.#policy.namespaces.default!
-    const [first = '', ...rest] = words
+    const [first = '', ...row] = words
     if (first.includes('=')) Object.assign(space, typed(optionsOf(words)))
-    else space.operations = { ...(space.operations as object | undefined), [first]: typed(optionsOf(rest)) }
+    else space.operations = { ...(space.operations as object | undefined), [first]: typed(optionsOf(row)) }
   }
 
   async #live(): Promise<Service> {
@@ -227,13 +227,13 @@ function unquote(word: string): string {
 }
 
 /** A reply on one line: its status, then what else it says. Times are seconds since the scenario began. */
-function printed({ status, message, ...rest }: Reply, startMs: number): string {
-  const text = status === 'bad-request' ? [String(message)] : fields(rest, startMs)
+function printed({ status, message, ...more }: Reply, startMs: number): string {
+  const text = status === 'bad-request' ? [String(message)] : fields(more, startMs)
   return [status, ...text].join(' ')
 }
 
 function printedEvent(event: WireEvent, startMs: number): string {
-  const { type, namespace, resource, atMs, operation, node, owner, ...rest } = event as Record<string, unknown> & {
+  const { type, namespace, resource, atMs, operation, node, owner, ...more } = event as Record<string, unknown> & {
     type: string
   }
   const key = [operation, resource].filter((word) => word !== undefined).map((word) => quoted(word))
@@ -242,7 +242,7 @@ function printedEvent(event: WireEvent, startMs: number): string {
       ? []
       : [owner === undefined || owner === node ? quoted(node) : `${quoted(node)}/${quoted(owner)}`]
   const space = namespace === 'default' || namespace === undefined ? [] : [`namespace=${namespace}`]
-  return [type, ...who, ...key, ...space, ...fields(rest, startMs)].join(' ')
+  return [type, ...who, ...key, ...space, ...fields(more, startMs)].join(' ')
 }
 
 function fields(values: Record<string, unknown>, startMs: number): string[] {

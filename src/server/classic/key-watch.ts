@@ -44,12 +44,12 @@ export class KeyWatch {
   #nudges: { left: number; nextAtMs: number } | undefined
   #lastSkip = ''
 
-  constructor(key: ClassicKey, parts: { service: Service; streams: Streams; onOpenEnd: () => void }) {
+  constructor(key: ClassicKey, options: { service: Service; streams: Streams; onOpenEnd: () => void }) {
     this.#key = key
-    this.#service = parts.service
-    this.#late = new LateSuccess(key, parts.service)
-    this.#streams = parts.streams
-    this.#onOpenEnd = parts.onOpenEnd
+    this.#service = options.service
+    this.#late = new LateSuccess(key, options.service)
+    this.#streams = options.streams
+    this.#onOpenEnd = options.onOpenEnd
   }
 
   /** Something is to be said again until it is heard. */

@@ -27,10 +27,10 @@ export class KeyWatches {
   #stopRenewing: (() => void) | undefined
   #closed = false
 
-  constructor(parts: { service: Service; streams: Streams; timers: Timers }) {
-    this.#service = parts.service
-    this.#streams = parts.streams
-    this.#timers = parts.timers
+  constructor(options: { service: Service; streams: Streams; timers: Timers }) {
+    this.#service = options.service
+    this.#streams = options.streams
+    this.#timers = options.timers
   }
 
   /** The watch of a key, to be given back by `leave`. */
@@ -38,8 +38,8 @@ export class KeyWatches {
     const name = nameOf(key)
     let entry = this.#entries.get(name)
     if (!entry) {
-      const parts = { service: this.#service, streams: this.#streams, onOpenEnd: () => this.#repeatLater() }
-      const watch = new KeyWatch(key, parts)
+      const options = { service: this.#service, streams: this.#streams, onOpenEnd: () => this.#repeatLater() }
+      const watch = new KeyWatch(key, options)
       entry = { watch, started: watch.start(), users: 0 }
       this.#entries.set(name, entry)
     }

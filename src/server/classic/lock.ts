@@ -3,13 +3,13 @@ import { errors, type ReplyOf } from '../../protocol/index.ts'
 import { bodyOf } from '../refusal.ts'
 import { askOf, type ClassicAsk, NAMESPACE, placeOf } from './ask.ts'
 import { PLACE_TTL_MS } from './key-watches.ts'
-import type { ClassicParts } from './parts.ts'
+import type { ClassicOptions } from './options.ts'
 
 /** These clients never renew: a holder that asks again refreshes it. */
 const LEASE_MS = 3_600_000
 
 /** POST /lock: ask, ask again, or claim. */
-export function serveLock(app: FastifyInstance, { service, watches, guard, log }: ClassicParts): void {
+export function serveLock(app: FastifyInstance, { service, watches, guard, log }: ClassicOptions): void {
   app.route({
     method: 'POST',
     url: '/lock',

@@ -6,7 +6,7 @@ import { bodyOf } from '../refusal.ts'
 import { askOf, type ClassicAsk, NAMESPACE, placeOf } from './ask.ts'
 import { lookAt } from './late-success.ts'
 import { acquireOf } from './lock.ts'
-import type { ClassicParts } from './parts.ts'
+import type { ClassicOptions } from './options.ts'
 
 interface Status {
   readonly acquired: boolean
@@ -20,7 +20,7 @@ const ACQUIRED: Status = { ...WAITING, acquired: true }
 const SUCCEEDED: Status = { ...WAITING, completed: true, success: true }
 
 /** GET or POST /lock/status: for clients that poll. A poll is a sign of life, and claims what it finds. */
-export function serveStatus(app: FastifyInstance, { service, guard, log }: ClassicParts): void {
+export function serveStatus(app: FastifyInstance, { service, guard, log }: ClassicOptions): void {
   app.route({
     method: ['GET', 'POST'],
     url: '/lock/status',

@@ -4,7 +4,7 @@ import type { Sink } from '../../service/index.ts'
 import { listenWhileOpen } from '../events.ts'
 import { type ClassicAsk, keyOf, NAMESPACE, optionalIdOf, placeOf } from './ask.ts'
 import type { KeyWatch, Subscriber } from './key-watch.ts'
-import type { ClassicParts } from './parts.ts'
+import type { ClassicOptions } from './options.ts'
 
 const HEADERS = {
   'content-type': 'text/event-stream',
@@ -22,8 +22,8 @@ const HEARD_AFTER_MS = 2_000
  * GET /lock/subscribe. No heartbeat: the known client takes any line for news (TCP keepalive finds the dead). No clean
  * end either: a stream is reset when the server goes, as the client takes an end for an error.
  */
-export function serveSubscribe(app: FastifyInstance, parts: ClassicParts): void {
-  const { streams, watches, guard } = parts
+export function serveSubscribe(app: FastifyInstance, options: ClassicOptions): void {
+  const { streams, watches, guard } = options
   app.get('/lock/subscribe', async (request, reply) => {
     const key = keyOf(request.query)
     const node = optionalIdOf(request.query, 'node_id')
@@ -38,7 +38,7 @@ export function serveSubscribe(app: FastifyInstance, parts: ClassicParts): void 
       const subscriber: Subscriber = { stream, node, actsFor }
       watch.add(subscriber)
       if (node === undefined) await watch.replay(subscriber)
-      else await followAsk(parts, { watch, subscriber, ask: { ...key, node }, actsFor })
+      else await followAsk(options, { watch, subscriber, ask: { ...key, node }, actsFor })
     } catch {
       stream.cut()
     }
@@ -53,7 +53,7 @@ interface Following {
 }
 
 /** What one node is told of its own ask; hand-overs and successes come to it by the watch. Keeps its place. */
-async function followAsk({ service, watches, timers }: ClassicParts, following: Following): Promise<void> {
+async function followAsk({ service, watches, timers }: ClassicOptions, following: Following): Promise<void> {
   const { watch, subscriber, ask, actsFor } = following
   const { stream } = subscriber
   const heard = ({ fence }: Skip) => void service.heard({ ...placeOf(ask), fence }, { actsFor })

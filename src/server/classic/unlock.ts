@@ -3,10 +3,10 @@ import type { ReportedOutcome } from '../../core/index.ts'
 import { errors, LIMITS } from '../../protocol/index.ts'
 import { bodyOf, Refusal } from '../refusal.ts'
 import { askOf, fieldOf, NAMESPACE, placeOf } from './ask.ts'
-import type { ClassicParts } from './parts.ts'
+import type { ClassicOptions } from './options.ts'
 
 /** POST /unlock: the outcome. These clients know no fence; the node is the holder or it is not. */
-export function serveUnlock(app: FastifyInstance, { service, guard, log }: ClassicParts): void {
+export function serveUnlock(app: FastifyInstance, { service, guard, log }: ClassicOptions): void {
   app.route({
     method: 'POST',
     url: '/unlock',

@@ -15,7 +15,7 @@ export interface Frame {
 }
 
 /** A frame around so many bytes; whoever asks fills the payload, then seals it. */
-export function newFrame(length: number): { readonly frame: Buffer; readonly payload: Buffer } {
+function newFrame(length: number): { readonly frame: Buffer; readonly payload: Buffer } {
   const frame = Buffer.allocUnsafe(HEADER + length)
   return { frame, payload: frame.subarray(HEADER) }
 }

@@ -11,7 +11,7 @@ interface Batch {
   reject(error: Error): void
 }
 
-export interface GroupCommitOptions {
+interface GroupCommitOptions {
   readonly log: Log
   /** Puts off the beginning of a write, so that everything of this turn goes with it. */
   readonly defer: (begin: () => void) => void

@@ -117,7 +117,7 @@ export class Log {
   }
 }
 
-export interface LogName {
+interface LogName {
   readonly number: number
   readonly path: string
   /** How long it will be, about. */

@@ -26,7 +26,7 @@ export interface StoreRead {
 /** Without the numbers nobody knows how much it is. */
 export type Loss = Damage & Partial<Lost>
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly disk: Disk
   readonly directory: string
   /** Told of damage, to go on with what is good. Without it, damage is thrown. */

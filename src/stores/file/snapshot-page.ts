@@ -3,7 +3,7 @@ import type { Slot } from '../resident/slot.ts'
 import { FRAME_HEADER, seal } from './frame.ts'
 
 /** What a snapshot says of a resource beside its name and text. */
-export interface SnapshotRecord {
+interface SnapshotRecord {
   /** Of the resource id: says in which shard it belongs. */
   readonly hash: number
   readonly deadlineMs: number | undefined
@@ -93,7 +93,7 @@ export class SnapshotPage {
 }
 
 /** One resource in a snapshot. It is not looked into until somebody asks for it. */
-export interface RecordRead {
+interface RecordRead {
   readonly hash: number
   readonly deadlineMs: number
   readonly nameFrom: number

@@ -8,7 +8,7 @@ import { FRAME_HEADER, frameAt, lengthIn, nextFrame } from './frame.ts'
 import { recordsIn } from './snapshot-page.ts'
 import type { SnapshotEnd, SnapshotHeader } from './snapshot-writer.ts'
 
-export interface SnapshotRead {
+interface SnapshotRead {
   readonly header: SnapshotHeader | undefined
   readonly size: number
 }

@@ -22,7 +22,7 @@ export interface SnapshotEnd {
   readonly resources: number
 }
 
-export interface SnapshotOptions {
+interface SnapshotOptions {
   readonly disk: Disk
   readonly directory: string
   readonly number: number

@@ -3,7 +3,7 @@
  * twice without harm, because a process can die between two of them. Ids are VARBINARY: compared byte by byte, whatever
  * the collation of the database.
  */
-export interface Migration {
+interface Migration {
   readonly number: number
   readonly statements: readonly string[]
 }

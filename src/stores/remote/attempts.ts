@@ -7,7 +7,7 @@ const AWAY_MS = 5_000
 const AWAY_DEADLINE_MS = 1_500
 const LONGEST_PAUSE_MS = 500
 
-export interface AttemptsOptions {
+interface AttemptsOptions {
   readonly timing: Timing
   /** `again`: somebody else was first. `lost`: nobody answered. `final`: it would fail again. */
   readonly judge: (error: unknown) => 'again' | 'lost' | 'final'

@@ -1,5 +1,5 @@
 export { Attempts } from './attempts.ts'
 export type * from './backend.ts'
-export { openRemoteStore, type RemoteStoreOptions } from './remote-store.ts'
+export { openRemoteStore } from './remote-store.ts'
 export { PolicyMismatch } from './stored-policy.ts'
 export { waiterDueMs } from './waiters-in-parts.ts'

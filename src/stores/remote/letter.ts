@@ -2,7 +2,7 @@ import { concernsOf, type Event } from '../../core/index.ts'
 import type { Address } from '../store.ts'
 
 /** What one process tells others. It travels as text, which backends only carry. */
-export type Letter = StepsLetter | MovedLetter
+type Letter = StepsLetter | MovedLetter
 
 /** What one transaction has done to one resource. */
 export interface StepsLetter extends Address {
@@ -12,7 +12,7 @@ export interface StepsLetter extends Address {
 }
 
 /** A session is at another process from now on. */
-export interface MovedLetter {
+interface MovedLetter {
   readonly moved: string
 }
 

@@ -26,7 +26,7 @@ import { type Job, Steps } from './steps.ts'
 import { StoredPolicy } from './stored-policy.ts'
 import { Sweeps } from './sweeps.ts'
 
-export interface RemoteStoreOptions {
+interface RemoteStoreOptions {
   readonly timing: Timing
   /** The first process writes it down; every later one must be configured alike. Absent: whatever is stored counts. */
   readonly policy?: Policy | undefined

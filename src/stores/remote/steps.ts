@@ -26,7 +26,7 @@ export interface Batch {
   readonly isCrowded: boolean
 }
 
-export interface StepsOptions {
+interface StepsOptions {
   readonly policy: StoredPolicy
   readonly deliveries: Deliveries
   /** Whether a session is at this process. */

@@ -37,20 +37,20 @@ export interface StepTaken extends Address {
 }
 
 /** A command, and all that the outside says of it. */
-export interface Taking<C extends Command> {
+interface Taking<C extends Command> {
   readonly command: C
   readonly facts?: Facts | undefined
   readonly nowMs: number
 }
 
 /** Told of everything that changes, in order and at once: whoever keeps it or carries it on. */
-export interface Journal {
+interface Journal {
   ran(step: StepTaken): void
   opened?(session: SessionRequest): void
   ended?(session: string): void
 }
 
-export interface ResidentOptions {
+interface ResidentOptions {
   readonly policy: VersionedPolicy
   readonly dormancy?: Dormancy
 }

@@ -13,7 +13,7 @@ export interface Dormancy {
 }
 
 /** Who holds and who waits. */
-export interface Holdings {
+interface Holdings {
   readonly grants: number
   readonly waiters: number
   /** What hangs off sessions. */

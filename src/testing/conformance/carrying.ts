@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import type { StoreEvent } from '../../stores/store.ts'
 import { settled } from '../simulated-clock.ts'
-import { ask, type Case, claim, end, failure, fenceOf, pass, success } from './case.ts'
+import { acquire, type Case, claim, failure, fenceOf, pass, release, success } from './case.ts'
 
 /** What happened reaches whoever listens: all of it, once, in order. */
 export const carrying: readonly Case[] = [
   claim('every change is carried, in the order in which it happened, until one stops listening', async (store) => {
     const heard: StoreEvent[] = []
     const stop = store.subscribe((event) => heard.push(event))
-    const fence = fenceOf(await ask(store, { node: 'a' }))
-    await ask(store, { node: 'b' })
-    await end(store, { node: 'a', fence, ...failure })
-    const next = fenceOf(await ask(store, { node: 'b' }))
-    await end(store, { node: 'b', fence: next, ...success })
+    const fence = fenceOf(await acquire(store, { node: 'a' }))
+    await acquire(store, { node: 'b' })
+    await release(store, { node: 'a', fence, ...failure })
+    const next = fenceOf(await acquire(store, { node: 'b' }))
+    await release(store, { node: 'b', fence: next, ...success })
     await settled()
     assert.deepEqual(
       heard.map(({ type }) => type),
@@ -21,7 +21,7 @@ export const carrying: readonly Case[] = [
     for (const [index, { seq }] of heard.entries()) assert.ok(index === 0 || seq > heard[index - 1]!.seq, 'seq rises')
     stop()
     const count = heard.length
-    await ask(store, { node: 'c', resource: 'other' })
+    await acquire(store, { node: 'c', resource: 'other' })
     await settled()
     assert.equal(heard.length, count)
   }),
@@ -30,10 +30,10 @@ export const carrying: readonly Case[] = [
     store.subscribe((event) => {
       if (event.type === 'told') told.push(...event.askers.map(({ owner }) => owner))
     })
-    const fence = fenceOf(await ask(store, { node: 'a' }))
+    const fence = fenceOf(await acquire(store, { node: 'a' }))
     const nodes = Array.from({ length: 100 }, (_, index) => `n${index}`)
-    for (const node of nodes) await ask(store, { node })
-    await end(store, { node: 'a', fence, ...success })
+    for (const node of nodes) await acquire(store, { node })
+    await release(store, { node: 'a', fence, ...success })
     await settled()
     assert.deepEqual(told.sort(), [...nodes].sort())
   }),
@@ -42,8 +42,8 @@ export const carrying: readonly Case[] = [
     store.subscribe((event) => {
       if (event.type === 'progress-told') told.push([event.progress, event.askers.map(({ owner }) => owner)])
     })
-    const fence = fenceOf(await ask(store, { node: 'a' }))
-    for (const node of ['b', 'c']) await ask(store, { node })
+    const fence = fenceOf(await acquire(store, { node: 'a' }))
+    for (const node of ['b', 'c']) await acquire(store, { node })
     const progress = { type: 'progress', operation: 'pull', owner: 'a', fence } as const
     for (const percent of [1, 2, 3])
       await store.step({ namespace: 'default', resource: 'r' }, { ...progress, progress: percent })
@@ -58,11 +58,11 @@ export const carrying: readonly Case[] = [
     const standing = (node: string) =>
       store.standing({ namespace: 'default', resource: 'r', operation: 'pull', owner: node, hold: '1' })
     assert.equal((await standing('a')).status, 'nothing')
-    const fence = fenceOf(await ask(store, { node: 'a' }))
-    await ask(store, { node: 'b' })
+    const fence = fenceOf(await acquire(store, { node: 'a' }))
+    await acquire(store, { node: 'b' })
     assert.equal((await standing('a')).status, 'granted')
     assert.deepEqual(await standing('b'), { status: 'queued', position: 1 })
-    await end(store, { node: 'a', fence, ...success })
+    await release(store, { node: 'a', fence, ...success })
     assert.equal((await standing('b')).status, 'skip')
   }),
 ]

@@ -37,8 +37,8 @@ interface Who {
   readonly hold?: string
 }
 
-/** An ask with the defaults of the tests: operation `pull` of resource `r`, the node as owner, hold id `1`. */
-export function ask(
+/** Asks, with the defaults of the tests: operation `pull` of resource `r`, the node as owner, hold id `1`. */
+export function acquire(
   store: Store,
   { node, operation = 'pull', resource = 'r', hold = '1', ...more }: Who & Partial<Acquire>,
 ): Promise<AcquireReply> {
@@ -46,11 +46,11 @@ export function ask(
   return store.step({ namespace: 'default', resource }, command)
 }
 
-type End = Who & { readonly fence?: number } & ReportedOutcome
+type Ending = Who & { readonly fence?: number } & ReportedOutcome
 
-export function end(
+export function release(
   store: Store,
-  { node, operation = 'pull', resource = 'r', hold = '1', ...more }: End,
+  { node, operation = 'pull', resource = 'r', hold = '1', ...more }: Ending,
 ): Promise<ReleaseReply> {
   return store.step({ namespace: 'default', resource }, { type: 'release', owner: node, operation, hold, ...more })
 }

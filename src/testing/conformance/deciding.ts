@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { ask, type Case, claim, end, failure, fenceOf, pass, success } from './case.ts'
+import { acquire, type Case, claim, failure, fenceOf, pass, release, success } from './case.ts'
 
 const at = { namespace: 'default', resource: 'r' }
 
@@ -7,7 +7,7 @@ const at = { namespace: 'default', resource: 'r' }
 export const deciding: readonly Case[] = [
   claim('of fifty concurrent asks exactly one is granted, and every other has a place of its own', async (store) => {
     const nodes = Array.from({ length: 50 }, (_, index) => `n${index}`)
-    const replies = await Promise.all(nodes.map((node) => ask(store, { node })))
+    const replies = await Promise.all(nodes.map((node) => acquire(store, { node })))
     assert.equal(replies.filter((reply) => reply.status === 'granted').length, 1)
     const positions = replies.flatMap((reply) => (reply.status === 'queued' ? [reply.position] : []))
     assert.deepEqual(
@@ -17,23 +17,23 @@ export const deciding: readonly Case[] = [
   }),
   claim('waiters are granted in the order in which they came', async (store) => {
     const nodes = Array.from({ length: 20 }, (_, index) => `n${index}`)
-    let fence = fenceOf(await ask(store, { node: 'holder' }))
-    for (const node of nodes) assert.equal((await ask(store, { node })).status, 'queued')
+    let fence = fenceOf(await acquire(store, { node: 'holder' }))
+    for (const node of nodes) assert.equal((await acquire(store, { node })).status, 'queued')
     let holder = 'holder'
     for (const node of nodes) {
-      assert.equal((await end(store, { node: holder, fence, ...failure })).status, 'released')
-      const next = fenceOf(await ask(store, { node }))
+      assert.equal((await release(store, { node: holder, fence, ...failure })).status, 'released')
+      const next = fenceOf(await acquire(store, { node }))
       assert.ok(next > fence, 'fences rise')
       fence = next
       holder = node
     }
   }),
   claim('a success is told to everyone who waited, and kept for those who come late', async (store) => {
-    const fence = fenceOf(await ask(store, { node: 'a' }))
-    await ask(store, { node: 'b' })
-    await end(store, { node: 'a', fence, outcome: 'success', result: { bytes: 1 } })
+    const fence = fenceOf(await acquire(store, { node: 'a' }))
+    await acquire(store, { node: 'b' })
+    await release(store, { node: 'a', fence, outcome: 'success', result: { bytes: 1 } })
     for (const node of ['b', 'late']) {
-      const reply = await ask(store, { node })
+      const reply = await acquire(store, { node })
       assert.equal(reply.status, 'skip')
       assert.equal(reply.fence, fence)
       assert.deepEqual(reply.result, { bytes: 1 })
@@ -43,59 +43,59 @@ export const deciding: readonly Case[] = [
     assert.deepEqual([...(view?.references ?? [])].sort(), ['a', 'b', 'late'])
   }),
   claim('the same ask again gets the same grant', async (store) => {
-    const fence = fenceOf(await ask(store, { node: 'a' }))
-    const again = await ask(store, { node: 'a' })
+    const fence = fenceOf(await acquire(store, { node: 'a' }))
+    const again = await acquire(store, { node: 'a' })
     assert.equal(fenceOf(again), fence)
     assert.equal(again.status === 'granted' && again.holds, 1)
   }),
   claim('the same release again gets the same answer and changes nothing', async (store) => {
-    const fence = fenceOf(await ask(store, { node: 'a', operation: 'lock' }))
-    const first = await end(store, { node: 'a', operation: 'lock', fence, ...success })
-    const next = fenceOf(await ask(store, { node: 'b', operation: 'lock' }))
-    assert.deepEqual(await end(store, { node: 'a', operation: 'lock', fence, ...failure }), first)
-    assert.equal(fenceOf(await ask(store, { node: 'b', operation: 'lock' })), next)
+    const fence = fenceOf(await acquire(store, { node: 'a', operation: 'lock' }))
+    const first = await release(store, { node: 'a', operation: 'lock', fence, ...success })
+    const next = fenceOf(await acquire(store, { node: 'b', operation: 'lock' }))
+    assert.deepEqual(await release(store, { node: 'a', operation: 'lock', fence, ...failure }), first)
+    assert.equal(fenceOf(await acquire(store, { node: 'b', operation: 'lock' })), next)
   }),
   claim('a stale holder cannot release after a take-over', async (store, { clock }) => {
-    const stale = fenceOf(await ask(store, { node: 'a', ttlMs: 1_000 }))
-    await ask(store, { node: 'b' })
+    const stale = fenceOf(await acquire(store, { node: 'a', ttlMs: 1_000 }))
+    await acquire(store, { node: 'b' })
     await pass(store, clock, 1_000)
-    const fence = fenceOf(await ask(store, { node: 'b' }))
-    assert.equal((await end(store, { node: 'a', fence: stale, ...success })).status, 'refused')
-    assert.equal((await end(store, { node: 'a', fence, ...success })).status, 'refused')
-    assert.equal(fenceOf(await ask(store, { node: 'b' })), fence)
+    const fence = fenceOf(await acquire(store, { node: 'b' }))
+    assert.equal((await release(store, { node: 'a', fence: stale, ...success })).status, 'refused')
+    assert.equal((await release(store, { node: 'a', fence, ...success })).status, 'refused')
+    assert.equal(fenceOf(await acquire(store, { node: 'b' })), fence)
   }),
   claim('a late step applies what was due before it', async (store, { clock }) => {
-    await ask(store, { node: 'a', ttlMs: 1_000 })
+    await acquire(store, { node: 'a', ttlMs: 1_000 })
     clock.jump(1_000)
-    assert.equal((await ask(store, { node: 'b' })).status, 'granted')
+    assert.equal((await acquire(store, { node: 'b' })).status, 'granted')
   }),
   claim('a grant that nobody claims passes on', async (store, { clock }) => {
-    const fence = fenceOf(await ask(store, { node: 'a' }))
-    await ask(store, { node: 'b' })
-    await ask(store, { node: 'c' })
-    await end(store, { node: 'a', fence, ...failure })
+    const fence = fenceOf(await acquire(store, { node: 'a' }))
+    await acquire(store, { node: 'b' })
+    await acquire(store, { node: 'c' })
+    await release(store, { node: 'a', fence, ...failure })
     await pass(store, clock, 5_000)
-    const late = await ask(store, { node: 'b' })
+    const late = await acquire(store, { node: 'b' })
     assert.deepEqual(late, { status: 'refused', code: 'passed-over' })
-    assert.equal((await ask(store, { node: 'c' })).status, 'granted')
+    assert.equal((await acquire(store, { node: 'c' })).status, 'granted')
   }),
   claim(
     'under exclusion: resource there is one holder, and after a success the longest-waiting head goes first',
     async (store) => {
-      const fence = fenceOf(await ask(store, { node: 'a', operation: 'pull' }))
-      await ask(store, { node: 'b', operation: 'update' })
-      await ask(store, { node: 'c', operation: 'lock' })
-      await end(store, { node: 'a', operation: 'pull', fence, ...success })
-      assert.equal((await ask(store, { node: 'b', operation: 'update' })).status, 'granted')
-      assert.equal((await ask(store, { node: 'c', operation: 'lock' })).status, 'queued')
+      const fence = fenceOf(await acquire(store, { node: 'a', operation: 'pull' }))
+      await acquire(store, { node: 'b', operation: 'update' })
+      await acquire(store, { node: 'c', operation: 'lock' })
+      await release(store, { node: 'a', operation: 'pull', fence, ...success })
+      assert.equal((await acquire(store, { node: 'b', operation: 'update' })).status, 'granted')
+      assert.equal((await acquire(store, { node: 'c', operation: 'lock' })).status, 'queued')
     },
     { exclusion: 'resource' },
   ),
   claim('who asks is a node and an owner, in line, in a grant and in what is remembered', async (store) => {
     const own = { operation: 'update', hold: '-' }
-    const fence = fenceOf(await ask(store, { ...own, node: 'a', owner: 'x' }))
-    assert.equal((await ask(store, { ...own, node: 'b', owner: 'x' })).status, 'queued')
-    assert.equal((await ask(store, { ...own, node: 'c', owner: 'x' })).status, 'queued')
+    const fence = fenceOf(await acquire(store, { ...own, node: 'a', owner: 'x' }))
+    assert.equal((await acquire(store, { ...own, node: 'b', owner: 'x' })).status, 'queued')
+    assert.equal((await acquire(store, { ...own, node: 'c', owner: 'x' })).status, 'queued')
     const release = { type: 'release', ...own, owner: 'x', fence, outcome: 'success' } as const
     const refusal = { status: 'refused', code: 'forbidden' }
     assert.deepEqual(await store.step(at, release, { actsFor: ['z'] }), refusal)
@@ -103,13 +103,13 @@ export const deciding: readonly Case[] = [
     assert.deepEqual(await store.step(at, release, { actsFor: ['b'] }), { status: 'refused', code: 'not-holder' })
     assert.equal((await store.step(at, release, { actsFor: ['a'] })).status, 'released')
     // Told apart, though they share all but the node; each is given once.
-    for (const node of ['c', 'b']) assert.equal((await ask(store, { ...own, node, owner: 'x' })).status, 'skip')
-    assert.equal((await ask(store, { ...own, node: 'b', owner: 'x' })).status, 'granted')
+    for (const node of ['c', 'b']) assert.equal((await acquire(store, { ...own, node, owner: 'x' })).status, 'skip')
+    assert.equal((await acquire(store, { ...own, node: 'b', owner: 'x' })).status, 'granted')
   }),
   claim(
     'nobody stands in line where there is no room, and who does not wait is told that it is busy',
     async (store) => {
-      await ask(store, { node: 'a' })
+      await acquire(store, { node: 'a' })
       const command = { type: 'acquire', operation: 'pull', node: 'b', owner: 'b', hold: '1', ttlMs: 30_000 } as const
       const full = await store.step(at, command, { mayQueue: false })
       assert.deepEqual(full, { status: 'refused', code: 'queue-full' })
@@ -120,7 +120,7 @@ export const deciding: readonly Case[] = [
   ),
   claim('all who wait are listed, a page at a time, over all queues', async (store) => {
     for (const operation of ['lock', 'update']) {
-      for (const node of ['holder', 'a', 'b', 'c']) await ask(store, { node, operation })
+      for (const node of ['holder', 'a', 'b', 'c']) await acquire(store, { node, operation })
     }
     const seen: string[] = []
     let after: number | undefined
@@ -150,9 +150,9 @@ export const deciding: readonly Case[] = [
       ['pull', 'a/../b'],
     ] as const
     for (const [operation, resource] of names) {
-      const reply = await ask(store, { node: 'a', operation, resource })
+      const reply = await acquire(store, { node: 'a', operation, resource })
       assert.equal(reply.status, 'granted', `${operation} of ${resource}`)
-      assert.equal((await ask(store, { node: 'b', operation, resource })).status, 'queued')
+      assert.equal((await acquire(store, { node: 'b', operation, resource })).status, 'queued')
     }
     const command = { type: 'acquire', operation: 'pull', node: 'b', owner: 'b', hold: '1', ttlMs: 30_000 } as const
     assert.equal((await store.step({ namespace: 'other', resource: 'a:b' }, command)).status, 'granted')

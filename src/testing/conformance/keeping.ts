@@ -1,40 +1,40 @@
 import assert from 'node:assert/strict'
 import { builtInOperations, defaultNamespacePolicy } from '../../core/index.ts'
-import { ask, type Case, claim, end, failure, fenceOf, pass, success } from './case.ts'
+import { acquire, type Case, claim, failure, fenceOf, pass, release, success } from './case.ts'
 
 /** What is kept, for how long, and what is forgotten. */
 export const keeping: readonly Case[] = [
   claim('an idle resource is forgotten, but fences rise through it', async (store, { clock }) => {
     let last = 0
     for (let round = 0; round < 3; round++) {
-      const fence = fenceOf(await ask(store, { node: 'a', operation: 'lock', hold: `${round}` }))
+      const fence = fenceOf(await acquire(store, { node: 'a', operation: 'lock', hold: `${round}` }))
       assert.ok(fence > last, `${fence} after ${last}`)
       last = fence
-      await end(store, { node: 'a', operation: 'lock', hold: `${round}`, fence, ...success })
+      await release(store, { node: 'a', operation: 'lock', hold: `${round}`, fence, ...success })
       await pass(store, clock, 120_000)
       assert.equal(await store.read({ namespace: 'default', resource: 'r' }), undefined)
       assert.equal((await store.counts()).resources, 0)
     }
   }),
   claim('a kept success ends with its time', async (store, { clock }) => {
-    const fence = fenceOf(await ask(store, { node: 'a', reference: false }))
-    await end(store, { node: 'a', fence, ...success })
+    const fence = fenceOf(await acquire(store, { node: 'a', reference: false }))
+    await release(store, { node: 'a', fence, ...success })
     await pass(store, clock, 3_599_000)
-    assert.equal((await ask(store, { node: 'b', reference: false })).status, 'skip')
+    assert.equal((await acquire(store, { node: 'b', reference: false })).status, 'skip')
     await pass(store, clock, 1_000)
-    assert.equal((await ask(store, { node: 'b', reference: false })).status, 'granted')
+    assert.equal((await acquire(store, { node: 'b', reference: false })).status, 'granted')
   }),
   claim(
     'the pause before a hand-over lasts as long as it should, whatever is asked meanwhile',
     async (store, { clock }) => {
-      const fence = fenceOf(await ask(store, { node: 'a', operation: 'lock' }))
-      await ask(store, { node: 'b', operation: 'lock' })
-      await end(store, { node: 'a', operation: 'lock', fence, ...failure })
+      const fence = fenceOf(await acquire(store, { node: 'a', operation: 'lock' }))
+      await acquire(store, { node: 'b', operation: 'lock' })
+      await release(store, { node: 'a', operation: 'lock', fence, ...failure })
       await pass(store, clock, 500)
-      assert.equal((await ask(store, { node: 'c', operation: 'lock' })).status, 'queued')
-      assert.equal((await ask(store, { node: 'b', operation: 'lock' })).status, 'queued')
+      assert.equal((await acquire(store, { node: 'c', operation: 'lock' })).status, 'queued')
+      assert.equal((await acquire(store, { node: 'b', operation: 'lock' })).status, 'queued')
       await pass(store, clock, 1_000)
-      assert.equal((await ask(store, { node: 'b', operation: 'lock' })).status, 'granted')
+      assert.equal((await acquire(store, { node: 'b', operation: 'lock' })).status, 'granted')
     },
     { operations: { ...builtInOperations, lock: { ...builtInOperations.lock!, retryDelayMs: 1_000 } } },
   ),
@@ -48,20 +48,20 @@ export const keeping: readonly Case[] = [
     assert.deepEqual(await store.step(at, { type: 'drop-node', node: 'A' }), { status: 'references', count: 0 })
   }),
   claim('sweeping is done in small steps and leaves nothing that is due', async (store, { clock }) => {
-    for (let index = 0; index < 25; index++) await ask(store, { node: 'a', resource: `r${index}`, ttlMs: 1_000 })
+    for (let index = 0; index < 25; index++) await acquire(store, { node: 'a', resource: `r${index}`, ttlMs: 1_000 })
     assert.equal((await store.counts()).grants, 25)
     clock.jump(1_000)
     for (let sweeps = 0; sweeps < 10; sweeps++) await store.sweep(5)
     assert.equal((await store.counts()).grants, 0)
   }),
   claim('the next deadline is never later than what is due first', async (store, { clock }) => {
-    await ask(store, { node: 'a', ttlMs: 60_000 })
-    await ask(store, { node: 'b', waitMs: 2_000 })
+    await acquire(store, { node: 'a', ttlMs: 60_000 })
+    await acquire(store, { node: 'b', waitMs: 2_000 })
     assert.ok((store.nextDeadlineMs() ?? Infinity) <= clock.nowMs() + 2_000)
   }),
   claim('listing pages through everything once, in a stable order, and filters', async (store) => {
     for (let index = 0; index < 25; index++)
-      await ask(store, { node: index % 2 ? 'odd' : 'even', resource: `r${index}` })
+      await acquire(store, { node: index % 2 ? 'odd' : 'even', resource: `r${index}` })
     const seen: string[] = []
     let after: string | undefined
     do {
@@ -85,7 +85,7 @@ export const keeping: readonly Case[] = [
     const { version } = await store.policy()
     const operations = { ...builtInOperations, bake: builtInOperations.lock! }
     const policy = { namespaces: { default: { ...defaultNamespacePolicy, operations } } }
-    assert.deepEqual(await ask(store, { node: 'a', operation: 'bake' }), {
+    assert.deepEqual(await acquire(store, { node: 'a', operation: 'bake' }), {
       status: 'refused',
       code: 'unknown-operation',
     })
@@ -94,15 +94,15 @@ export const keeping: readonly Case[] = [
     const applied = await store.applyPolicy(policy, version)
     assert.equal(applied.applied, true)
     assert.ok(applied.version > version)
-    assert.equal((await ask(store, { node: 'a', operation: 'bake' })).status, 'granted')
+    assert.equal((await acquire(store, { node: 'a', operation: 'bake' })).status, 'granted')
   }),
   claim('counts are of what is there', async (store) => {
-    const fence = fenceOf(await ask(store, { node: 'a' }))
-    await ask(store, { node: 'b' })
-    await ask(store, { node: 'c' })
+    const fence = fenceOf(await acquire(store, { node: 'a' }))
+    await acquire(store, { node: 'b' })
+    await acquire(store, { node: 'c' })
     const { grants, waiters } = await store.counts()
     assert.deepEqual({ grants, waiters, waiting: store.waiting() }, { grants: 1, waiters: 2, waiting: 2 })
-    await end(store, { node: 'a', fence, ...success })
+    await release(store, { node: 'a', fence, ...success })
     assert.deepEqual([store.waiting(), (await store.counts()).grants, (await store.counts()).waiters], [0, 0, 0])
   }),
 ]

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { ask, type Case, claim, end, failure, fenceOf, pass, success } from './case.ts'
+import { acquire, type Case, claim, failure, fenceOf, pass, release, success } from './case.ts'
 
 const at = { namespace: 'default', resource: 'r' }
 
@@ -25,31 +25,31 @@ export const sessions: readonly Case[] = [
   }),
   claim('a session that ends takes its grants and its places in line with it', async (store, { clock }) => {
     await store.openSession({ session: 's', node: 'a', ttlMs: 10_000 })
-    await ask(store, { node: 'other', resource: 'q', ttlMs: 60_000 })
-    await ask(store, { node: 'a', session: 's' })
-    await ask(store, { node: 'a', session: 's', resource: 'q' })
-    await ask(store, { node: 'b', ttlMs: 60_000 })
+    await acquire(store, { node: 'other', resource: 'q', ttlMs: 60_000 })
+    await acquire(store, { node: 'a', session: 's' })
+    await acquire(store, { node: 'a', session: 's', resource: 'q' })
+    await acquire(store, { node: 'b', ttlMs: 60_000 })
     assert.equal((await store.places('s'))?.length, 2)
     await pass(store, clock, 10_000)
-    assert.equal((await ask(store, { node: 'b', ttlMs: 60_000 })).status, 'granted')
+    assert.equal((await acquire(store, { node: 'b', ttlMs: 60_000 })).status, 'granted')
     assert.equal((await store.read({ namespace: 'default', resource: 'q' }))?.waiting, 0)
   }),
   claim('a closed session is gone at once; closing it again changes nothing', async (store) => {
     await store.openSession({ session: 's', node: 'a', ttlMs: 10_000 })
-    await ask(store, { node: 'a', session: 's' })
-    await ask(store, { node: 'b' })
+    await acquire(store, { node: 'a', session: 's' })
+    await acquire(store, { node: 'b' })
     await store.closeSession('s')
     await store.closeSession('s')
-    assert.equal((await ask(store, { node: 'b' })).status, 'granted')
+    assert.equal((await acquire(store, { node: 'b' })).status, 'granted')
     assert.equal((await store.renewSession('s')).status, 'refused')
   }),
   claim('an ask under a session that is not alive is refused and changes nothing', async (store, { clock }) => {
     await store.step(at, { type: 'add-reference', node: 'a' })
     const refusal = { status: 'refused', code: 'session-lost' }
-    assert.deepEqual(await ask(store, { node: 'a', session: 'never', dropReference: true }), refusal)
+    assert.deepEqual(await acquire(store, { node: 'a', session: 'never', dropReference: true }), refusal)
     await store.openSession({ session: 's', node: 'a', ttlMs: 10_000 })
     clock.jump(10_000)
-    assert.deepEqual(await ask(store, { node: 'a', session: 's', dropReference: true }), refusal)
+    assert.deepEqual(await acquire(store, { node: 'a', session: 's', dropReference: true }), refusal)
     const view = await store.read(at)
     assert.deepEqual(view?.references, ['a'])
     assert.deepEqual(view?.grants, [])
@@ -57,27 +57,27 @@ export const sessions: readonly Case[] = [
   claim('a session knows only the places that it still has', async (store) => {
     await store.openSession({ session: 's', node: 'a', ttlMs: 10_000 })
     for (const hold of ['1', '2', '3']) {
-      const fence = fenceOf(await ask(store, { node: 'a', operation: 'lock', session: 's', hold }))
+      const fence = fenceOf(await acquire(store, { node: 'a', operation: 'lock', session: 's', hold }))
       assert.equal((await store.places('s'))?.length, 1)
-      await end(store, { node: 'a', operation: 'lock', hold, fence, ...success })
+      await release(store, { node: 'a', operation: 'lock', hold, fence, ...success })
       assert.deepEqual(await store.places('s'), [])
     }
   }),
   claim('a grant that went to a waiter hangs off its session, claimed or not', async (store, { clock }) => {
     await store.openSession({ session: 's', node: 'b', ttlMs: 2_000 })
-    const fence = fenceOf(await ask(store, { node: 'a' }))
-    await ask(store, { node: 'b', session: 's' })
-    await ask(store, { node: 'c' })
-    await end(store, { node: 'a', fence, ...failure })
+    const fence = fenceOf(await acquire(store, { node: 'a' }))
+    await acquire(store, { node: 'b', session: 's' })
+    await acquire(store, { node: 'c' })
+    await release(store, { node: 'a', fence, ...failure })
     assert.equal((await store.places('s'))?.length, 1)
     await pass(store, clock, 2_000)
-    assert.equal((await ask(store, { node: 'c' })).status, 'granted')
+    assert.equal((await acquire(store, { node: 'c' })).status, 'granted')
   }),
   claim('one hold of two sessions goes with its own', async (store, { clock }) => {
     await store.openSession({ session: 'short', node: 'a', ttlMs: 1_000 })
     await store.openSession({ session: 'long', node: 'a', ttlMs: 5_000 })
-    const fence = fenceOf(await ask(store, { node: 'a', session: 'short', hold: '1' }))
-    assert.equal(fenceOf(await ask(store, { node: 'a', session: 'long', hold: '2' })), fence)
+    const fence = fenceOf(await acquire(store, { node: 'a', session: 'short', hold: '1' }))
+    assert.equal(fenceOf(await acquire(store, { node: 'a', session: 'long', hold: '2' })), fence)
     await pass(store, clock, 1_000)
     assert.equal((await store.read(at))?.grants[0]?.holds, 1)
     await pass(store, clock, 4_000)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Command } from '../../core/index.ts'
 import type { Store, StoreEvent } from '../../stores/store.ts'
 import { seededRandom } from '../random.ts'
-import { ask, type Case, claim, end, failure, fenceOf, success } from './case.ts'
+import { acquire, type Case, claim, failure, fenceOf, release, success } from './case.ts'
 import { becomes } from './eventually.ts'
 
 const at = { namespace: 'default', resource: 'r' }
@@ -27,11 +27,11 @@ export const sharing: readonly Case[] = [
   claim('what concerns a session is told where it is, once, also after it has moved', async (store, world) => {
     const other = await world.beside()
     await store.openSession(session('s', 'b'))
-    const fence = fenceOf(await ask(other, { node: 'a' }))
-    await ask(store, { node: 'b', session: 's' })
+    const fence = fenceOf(await acquire(other, { node: 'a' }))
+    await acquire(store, { node: 'b', session: 's' })
     assert.equal((await other.renewSession('s')).status, 'alive')
     const [here, there] = [heardBy(store), heardBy(other)]
-    await end(store, { node: 'a', fence, ...failure })
+    await release(store, { node: 'a', fence, ...failure })
     const types = (events: readonly StoreEvent[]) => events.map(({ type }) => type)
     await becomes(() => there.length >= 2)
     assert.deepEqual(
@@ -43,8 +43,8 @@ export const sharing: readonly Case[] = [
     )
     // And back again.
     assert.equal((await store.renewSession('s')).status, 'alive')
-    const next = fenceOf(await ask(other, { node: 'b', session: 's' }))
-    await end(other, { node: 'b', fence: next, ...failure })
+    const next = fenceOf(await acquire(other, { node: 'b', session: 's' }))
+    await release(other, { node: 'b', fence: next, ...failure })
     await becomes(() => here.length >= 4 && there.length >= 4)
     assert.deepEqual(types(here), types(there))
     assert.deepEqual(types(here), ['ended', 'granted', 'claimed', 'ended'])
@@ -53,8 +53,8 @@ export const sharing: readonly Case[] = [
     const [second, third] = [await world.beside(), await world.beside()]
     await store.openSession(session('one', 'a'))
     await second.openSession(session('two', 'a'))
-    const fence = fenceOf(await ask(third, { node: 'a', session: 'one', hold: '1' }))
-    await ask(third, { node: 'a', session: 'two', hold: '2' })
+    const fence = fenceOf(await acquire(third, { node: 'a', session: 'one', hold: '1' }))
+    await acquire(third, { node: 'a', session: 'two', hold: '2' })
     const heard = [store, second].map((each) => heardBy(each))
     await third.step(at, { type: 'revoke', operation: 'pull', fence })
     await becomes(() => heard.every((events) => events.some(({ type }) => type === 'ended')))
@@ -63,7 +63,7 @@ export const sharing: readonly Case[] = [
   claim('a session whose time is over is not revived by another process', async (store, world) => {
     const other = await world.beside()
     await store.openSession(session('s', 'a'))
-    await ask(store, { node: 'a', session: 's' })
+    await acquire(store, { node: 'a', session: 's' })
     world.clock.jump(10_000)
     const lost = { status: 'refused', code: 'session-lost' }
     assert.deepEqual(await other.renewSession('s'), lost)
@@ -77,24 +77,24 @@ export const sharing: readonly Case[] = [
     const heard = heardBy(other)
     for (const outcome of [failure, success]) {
       const hold = outcome.outcome
-      const fence = fenceOf(await ask(store, { node: 'a', operation: 'update', hold }))
-      await ask(other, { node: 'b', operation: 'update', session: 's', hold })
+      const fence = fenceOf(await acquire(store, { node: 'a', operation: 'update', hold }))
+      await acquire(other, { node: 'b', operation: 'update', session: 's', hold })
       heard.splice(0)
-      await end(store, { node: 'a', operation: 'update', hold, fence, ...outcome })
+      await release(store, { node: 'a', operation: 'update', hold, fence, ...outcome })
       const wanted = outcome === failure ? 'granted' : 'told'
       await becomes(() => heard.some(({ type }) => type === wanted))
       if (outcome === success) continue
-      const next = fenceOf(await ask(other, { node: 'b', operation: 'update', session: 's', hold }))
-      await end(other, { node: 'b', operation: 'update', hold, fence: next, ...failure })
+      const next = fenceOf(await acquire(other, { node: 'b', operation: 'update', session: 's', hold }))
+      await release(other, { node: 'b', operation: 'update', hold, fence: next, ...failure })
     }
   }),
   claim('a policy that one process applies counts for the next step of another', async (store, world) => {
     const other = await world.beside()
-    await ask(other, { node: 'a', operation: 'lock' })
+    await acquire(other, { node: 'a', operation: 'lock' })
     const { version, policy } = await store.policy()
     const closed = { namespaces: { default: { ...policy.namespaces.default!, queueing: false } } }
     assert.equal((await store.applyPolicy(closed, version)).applied, true)
-    assert.deepEqual(await ask(other, { node: 'b', operation: 'lock' }), { status: 'refused', code: 'busy' })
+    assert.deepEqual(await acquire(other, { node: 'b', operation: 'lock' }), { status: 'refused', code: 'busy' })
     assert.equal((await other.applyPolicy(policy, version)).applied, false)
   }),
 ]

@@ -4,7 +4,7 @@ import type { Inflictions } from './inflictions.ts'
 import { sleep } from './link.ts'
 import type { Mariadb } from './mariadb.ts'
 
-export interface DatabaseFaultsOptions {
+interface DatabaseFaultsOptions {
   readonly random: Random
   readonly inflictions: Inflictions
   readonly database: Database

@@ -12,7 +12,7 @@ export interface Connected {
   readonly statement: string | null
 }
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   /** `mysql:` alone is a MariaDB of the run's own. */
   readonly store: string
   readonly folder: string

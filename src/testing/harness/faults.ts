@@ -4,7 +4,7 @@ import { atRandom, type Damage, type Inflictions } from './inflictions.ts'
 import { sleep } from './link.ts'
 import type { ServerProcess } from './server-process.ts'
 
-export interface FaultsOptions {
+interface FaultsOptions {
   readonly random: Random
   readonly inflictions: Inflictions
   readonly clients: readonly ClientSlot[]

@@ -24,8 +24,9 @@ const AGAIN_MS = 200
 
 /** What `open()` makes of a store. */
 export function libraryClient(store: Store, options: ConnectOptions): Baton {
-  const surroundings = { clock: systemClientClock(), notice: options.onNotice ?? (() => {}), random: systemRandom }
-  return new Client(new InProcessTransport(async () => new Service({ store })), surroundings, options)
+  const transport = new InProcessTransport(async () => new Service({ store }))
+  const notice = options.onNotice ?? (() => {})
+  return new Client(transport, { clock: systemClientClock(), notice, random: systemRandom }, options)
 }
 
 /** Tries until the store is there: it may be away just now. Nothing where that was given up. */

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { type Connection, createConnection, escapeId } from 'mysql2/promise'
 import { dataTemplate, LOG_FILE_SIZE, mariadbProgram, userFlags } from './mariadb-template.ts'
 
-export interface MariadbOptions {
+interface MariadbOptions {
   /** Its own, which is removed when it stops; a new temporary one where none is named. */
   readonly folder?: string
   /** Options of the server, e.g. `--max-connections=500`; the last of a kind counts. */

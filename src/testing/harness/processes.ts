@@ -12,7 +12,7 @@ export interface Started {
   signal(signal: NodeJS.Signals): void
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly env?: NodeJS.ProcessEnv
   /** A file for all that it writes to stderr. */
   readonly log?: string

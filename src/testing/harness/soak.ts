@@ -9,7 +9,7 @@ import { Stage, type StageOptions } from './stage.ts'
 import { type SharedSteps, type Verdict, verdictOf } from './verdict.ts'
 import type { Watch } from './watch.ts'
 
-export interface SoakOptions extends StageOptions {
+interface SoakOptions extends StageOptions {
   readonly lengthMs: number
   readonly killServers: boolean
   readonly onProgress?: (text: string) => void

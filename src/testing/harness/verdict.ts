@@ -7,7 +7,7 @@ import { Journal, mergeJournals, readJournal, type TimedRecord } from '../journa
 import { besideSteps, checkKept, type KeptStep, timedSteps } from '../shared-history.ts'
 import { withoutLostTails } from './lost-tails.ts'
 
-export interface Evidence {
+interface Evidence {
   readonly folder: string
   readonly policy: Policy
   /** What was seen while it ran. */

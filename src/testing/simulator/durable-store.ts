@@ -9,7 +9,7 @@ import { SimulatedDisk } from '../simulated-disk.ts'
 import { lateStore } from './late-store.ts'
 import type { Process, Scheduler } from './scheduler.ts'
 
-export interface DurableStoreOptions {
+interface DurableStoreOptions {
   readonly scheduler: Scheduler
   readonly random: Random
   readonly policy: Policy

@@ -8,7 +8,7 @@ export interface Plan {
   readonly faults: readonly Fault[]
 }
 
-/** The surroundings of one run. Every seed draws its own: a mean of all dangers meets none of them well. */
+/** The conditions of one run. Every seed draws its own: a mean of all dangers meets none of them well. */
 export interface Swarm {
   readonly servers: number
   readonly clients: number

@@ -29,7 +29,7 @@ export async function raw(world: World, client: SimulatedClient, action: Action)
   }
 }
 
-/** Wants two operations of a resource as one owner, and asks for both again and again: one may be in the way of the other. */
+/** Wants two operations of a resource as one owner, and asks for both again and again: one may block the other. */
 async function askForTwo(world: World, client: SimulatedClient, action: Action): Promise<undefined> {
   const other = { ...action, operation: action.operation === 'lock' ? 'update' : 'lock' }
   for (let round = 0; round < 6; round++) {

@@ -37,7 +37,7 @@ export class SimulatedServer {
       after: (delayMs: number, callback: () => void) => this.#scheduler.after(process, delayMs, callback),
     }
     const waiterLimit = this.#waiterLimit
-    this.#service = new Service({ store: this.#openStore(process), timers, historyLimit: 64, waiterLimit })
+    this.#service = new Service({ store: this.#openStore(process), timers, eventLimit: 64, waiterLimit })
   }
 
   crash(): void {
@@ -71,7 +71,7 @@ export class SimulatedServer {
   }
 }
 
-export interface SimulatedServerOptions {
+interface SimulatedServerOptions {
   readonly name: string
   readonly scheduler: Scheduler
   readonly openStore: (process: Process) => Store

@@ -124,8 +124,8 @@ export class World {
       stayAwake: () => () => {},
     }
     const chance = { id: () => `${name}.${life}.${++ids}`, fraction: () => random.next() }
-    const surroundings = { clock, random: chance, notice: () => {} }
-    const baton = new Client(transport, surroundings, { node: name, ttlMs: this.#swarm.ttlMs })
+    const options = { node: name, ttlMs: this.#swarm.ttlMs }
+    const baton = new Client(transport, { clock, random: chance, notice: () => {} }, options)
     return { name, process, baton, transport }
   }
 

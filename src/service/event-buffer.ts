@@ -3,7 +3,7 @@ import type { StoreEvent } from '../stores/store.ts'
 import { heard, type Scope } from './fan-out.ts'
 
 /** The last events, for listeners that come back. Ids rise, and those of an earlier process are recognised as such. */
-export class History {
+export class EventBuffer {
   /** Oldest first; the first one has the number `#first`. */
   readonly #events: StoreEvent[] = []
   readonly #limit: number

@@ -1,12 +1,12 @@
 import { request as httpRequest } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { onTestFinished } from 'vitest'
-import type { Policy } from '../../src/core/index.ts'
-import { type AppOptions, buildApp, listen } from '../../src/server/index.ts'
-import { Service } from '../../src/service/index.ts'
-import { openMemoryStore } from '../../src/stores/memory/index.ts'
-import type { Store } from '../../src/stores/store.ts'
-import { SimulatedClock, settled } from '../../src/testing/index.ts'
+import type { Policy } from '../../core/index.ts'
+import { type AppOptions, buildApp, listen } from '../../server/index.ts'
+import { Service } from '../../service/index.ts'
+import { openMemoryStore } from '../../stores/memory/index.ts'
+import type { Store } from '../../stores/store.ts'
+import { SimulatedClock, settled } from '../index.ts'
 
 export interface World {
   readonly app: FastifyInstance
@@ -20,7 +20,7 @@ export interface World {
   stream(path: string, headers?: Record<string, string>): Promise<OpenStream>
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
   readonly body: any
@@ -88,7 +88,7 @@ export interface OpenStream {
   close(): void
 }
 
-export function openStream(url: string, headers: Record<string, string> = {}): Promise<OpenStream> {
+function openStream(url: string, headers: Record<string, string> = {}): Promise<OpenStream> {
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest(url, { headers, agent: false })
     outgoing.on('error', reject)

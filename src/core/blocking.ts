@@ -2,7 +2,7 @@ import type { Grant } from './state.ts'
 import type { Turn } from './turn.ts'
 
 /** The grant that keeps this key from being granted to another. */
-export function grantInTheWay({ resource, policy }: Turn, operation: string): Grant | undefined {
+export function blockingGrant({ resource, policy }: Turn, operation: string): Grant | undefined {
   const own = resource.grants.get(operation)
   if (own || policy.exclusion === 'operation') return own
   return resource.grants.values().next().value

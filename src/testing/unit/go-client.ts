@@ -1,6 +1,6 @@
 import { type OpenStream, roundTrips, type World } from './server-world.ts'
 
-export interface GoClientOptions {
+interface GoClientOptions {
   readonly node: string
   readonly type?: string
   readonly resource?: string
@@ -8,7 +8,7 @@ export interface GoClientOptions {
   readonly named?: boolean
 }
 
-export type Locked = 'acquired' | 'done' | { readonly refused: string }
+type Locked = 'acquired' | 'done' | { readonly refused: string }
 
 /** The known client of the classic paths, as classic-wire.md describes it, with all of its habits. */
 export class GoClient {

@@ -1,11 +1,10 @@
-import type { Service, Timers } from '../../service/index.ts'
+import type { Log, Service, Timers } from '../../service/index.ts'
 import type { Guard } from '../guard.ts'
-import type { Log } from '../log.ts'
 import type { Streams } from '../streams.ts'
 import type { KeyWatches } from './key-watches.ts'
 
-/** What the classic paths are made of. */
-export interface ClassicParts {
+/** What the classic paths are served with. */
+export interface ClassicOptions {
   readonly service: Service
   readonly streams: Streams
   readonly watches: KeyWatches

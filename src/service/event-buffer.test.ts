@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import type { StoreEvent } from '../stores/store.ts'
+import { EventBuffer } from './event-buffer.ts'
+
+const event = (seq: number): StoreEvent => ({
+  type: 'referenced',
+  node: `n${seq}`,
+  namespace: 'default',
+  resource: 'r',
+  seq,
+  atMs: 0,
+})
+const nodes = (missed: ReturnType<EventBuffer['since']>) => missed?.map(([wire]) => ('node' in wire ? wire.node : ''))
+
+test('who comes back is told exactly what it has missed', () => {
+  const buffer = new EventBuffer(10, '0')
+  const ids = [1, 2, 3].map((seq) => buffer.add(event(seq)))
+  expect(nodes(buffer.since(ids[0]!, { of: 'all' }))).toEqual(['n2', 'n3'])
+  expect(buffer.since(ids[2]!, { of: 'all' })).toEqual([])
+  expect(buffer.since(ids[0]!, { of: 'all' })?.map(([, id]) => id)).toEqual(ids.slice(1))
+})
+
+test('who has been away for too long, or comes from another process, is told that it has missed something', () => {
+  const buffer = new EventBuffer(10, '0')
+  const first = buffer.lastId
+  const ids = Array.from({ length: 100 }, (_, seq) => buffer.add(event(seq)))
+  expect(buffer.since(first, { of: 'all' })).toBeUndefined()
+  expect(nodes(buffer.since(ids[95]!, { of: 'all' }))).toEqual(['n96', 'n97', 'n98', 'n99'])
+  for (const id of ['zz-5', '', 'x', `${first}9999`, '-1', '0--5', '0-1.5'])
+    expect(buffer.since(id, { of: 'all' })).toBeUndefined()
+})
+
+test('who heard the last event before a gap has missed something all the same', () => {
+  const buffer = new EventBuffer(10, '0')
+  const last = buffer.add(event(1))
+  buffer.forgetAll()
+  expect(buffer.since(last, { of: 'all' })).toBeUndefined()
+  const current = buffer.lastId
+  expect(buffer.since(current, { of: 'all' })).toEqual([])
+  buffer.add(event(2))
+  expect(nodes(buffer.since(current, { of: 'all' }))).toEqual(['n2'])
+  expect(buffer.since(last, { of: 'all' })).toBeUndefined()
+})
+
+test('events that name thousands do not fill the memory', () => {
+  const buffer = new EventBuffer(100, '0')
+  const askers = Array.from({ length: 4_000 }, (_, index) => ({
+    owner: `o${index}`,
+    node: 'n',
+    hold: '1',
+    session: undefined,
+  }))
+  const told = { type: 'told', operation: 'pull', askers, answer: { status: 'skip', fence: 1 } } as const
+  const ids = Array.from({ length: 50 }, (_, seq) =>
+    buffer.add({ ...told, namespace: 'default', resource: 'r', seq, atMs: 0 }),
+  )
+  expect(buffer.since(ids[40]!, { of: 'all' })).toBeUndefined()
+  expect(buffer.since(ids[48]!, { of: 'all' })).toHaveLength(1)
+})

@@ -1,0 +1,151 @@
+import { type Facts, type HeardAsker, SHARED_HOLD } from '../core/index.ts'
+import type { WireEvent } from '../protocol/index.ts'
+import type { AskAt, Store, StoreEvent } from '../stores/store.ts'
+import { EventBuffer } from './event-buffer.ts'
+import { FanOut, hasHeard, type Listener, type Scope, type Sink } from './fan-out.ts'
+import { PlaceKeeper } from './place-keeper.ts'
+import type { Timers } from './timers.ts'
+
+interface ListeningOptions {
+  readonly timers: Timers
+  readonly eventLimit: number
+  readonly instance: string
+  /** Called after each event, and where some may have been missed: what is due may have changed. */
+  readonly onNews: () => void
+}
+
+export interface ListenOptions extends Pick<Facts, 'actsFor'>, Pick<Listener, 'hears'> {
+  /** The last event that was heard before. */
+  readonly lastId?: string | undefined
+}
+
+/** So many are named in one step. */
+const HEARD_TOGETHER = 500
+
+/** The events of a store, to those who listen: first where things stand or what was missed, then what happens. */
+export class Listening {
+  readonly #store: Store
+  readonly #fanOut = new FanOut()
+  readonly #events: EventBuffer
+  readonly #places: PlaceKeeper
+  readonly #onNews: () => void
+  readonly #unsubscribe: () => void
+
+  constructor(store: Store, { timers, eventLimit, instance, onNews }: ListeningOptions) {
+    this.#store = store
+    this.#events = new EventBuffer(eventLimit, `${Math.floor(store.nowMs()).toString(36)}${instance}`)
+    this.#places = new PlaceKeeper(store, timers)
+    this.#onNews = onNews
+    this.#unsubscribe = store.subscribe(
+      (event) => this.#send(event),
+      () => void this.#tellAnew(),
+    )
+  }
+
+  async listen(scope: Scope, sink: Sink, { lastId, ...options }: ListenOptions): Promise<() => void> {
+    // What concerns a session comes to where it was opened or renewed; for all else one has to ask.
+    if (scope.of !== 'session') await this.#store.hearAll()
+    const missed = lastId === undefined ? undefined : this.#events.since(lastId, scope)
+    let early: [WireEvent, string][] | undefined = []
+    const listener: Listener = {
+      ...options,
+      scope,
+      sink: (event, id) => void (early ? early.push([event, id]) : sink(event, id)),
+    }
+    const remove = this.#fanOut.add(listener)
+    const release = scope.of === 'ask' ? this.#places.keep(scope, options) : undefined
+    const stop = () => {
+      remove()
+      release?.()
+    }
+    if (missed) for (const [event, id] of missed) sink(event, id)
+    else {
+      // The id of the moment before the state was read: what comes in meanwhile has a higher one.
+      const id = this.#events.lastId
+      const state = await stateOf(this.#store, scope).catch((error) => {
+        stop()
+        throw error
+      })
+      if (lastId !== undefined) sink({ type: 'reset' }, id)
+      sink(state, id)
+      this.#forgetTold(listener, state)
+    }
+    const waiting = early
+    early = undefined
+    for (const [event, id] of waiting) sink(event, id)
+    return stop
+  }
+
+  async heard(ask: AskAt & { readonly fence: number }, facts: Facts): Promise<void> {
+    const { namespace, resource, operation, node, owner, fence } = ask
+    const askers = [{ operation, node, owner, fence }]
+    // Where the store is away the answer is given once more, or is forgotten in time.
+    await this.#store.step({ namespace, resource }, { type: 'heard', askers }, facts).catch(() => {})
+  }
+
+  stop(): void {
+    this.#unsubscribe()
+    this.#places.stop()
+  }
+
+  #send(event: StoreEvent): void {
+    // How far something is says the next report better: who was away is not told of the past ones.
+    const id = event.type === 'progress-told' ? this.#events.lastId : this.#events.add(event)
+    this.#forgetHeard(event, this.#fanOut.send(event, id))
+    this.#onNews()
+  }
+
+  /** Events may have been missed: everybody is told where things stand. */
+  async #tellAnew(): Promise<void> {
+    this.#events.forgetAll()
+    this.#onNews()
+    for (const { scope, sink } of this.#fanOut.all()) {
+      const id = this.#events.lastId
+      try {
+        const state = await stateOf(this.#store, scope)
+        sink({ type: 'reset' }, id)
+        sink(state, id)
+      } catch {
+        // The store is away once more: there will be another gap.
+      }
+    }
+  }
+
+  /** Whoever shares its hold id with others, and has heard its answer, asks next for something new. */
+  #forgetHeard({ namespace, resource }: StoreEvent, heard: readonly HeardAsker[]): void {
+    for (let from = 0; from < heard.length; from += HEARD_TOGETHER) {
+      const askers = heard.slice(from, from + HEARD_TOGETHER)
+      this.#store.step({ namespace, resource }, { type: 'heard', askers }).catch(() => {})
+    }
+  }
+
+  /** The same for one whose answer was there before it listened. */
+  #forgetTold(listener: Listener, state: WireEvent): void {
+    const { scope } = listener
+    if (scope.of !== 'ask' || scope.hold !== SHARED_HOLD || state.type !== 'state' || state.of !== 'ask') return
+    const { standing } = state
+    if (standing.status !== 'skip' && standing.status !== 'failed') return
+    const { fence } = standing
+    if (hasHeard(listener, scope)) void this.heard({ ...scope, fence }, { actsFor: listener.actsFor })
+  }
+}
+
+/** Where things stand, as somebody who listens to this is told. */
+async function stateOf(store: Store, scope: Scope): Promise<WireEvent> {
+  switch (scope.of) {
+    case 'ask':
+      return { type: 'state', of: 'ask', standing: await store.standing(scope) }
+    case 'session': {
+      const places = await store.places(scope.session)
+      const standings = (places ?? []).map(async (place) => ({
+        ...place,
+        standing: await store.standing({ ...place, hold: SHARED_HOLD }),
+      }))
+      return { type: 'state', of: 'session', alive: places !== undefined, places: await Promise.all(standings) }
+    }
+    case 'resource':
+      return { type: 'state', of: 'resource', view: (await store.read(scope)) ?? null }
+    case 'all':
+      return { type: 'state', of: 'all' }
+  }
+}

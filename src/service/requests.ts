@@ -1,0 +1,139 @@
+import {
+  type Acquire,
+  type Command,
+  type Facts,
+  mayActFor,
+  type Refused,
+  type Release,
+  type ReplyTo,
+} from '../core/index.ts'
+import {
+  type ErrorBody,
+  errorBody,
+  type ReplyOf,
+  type Request,
+  type RequestOf,
+  type RequestType,
+} from '../protocol/index.ts'
+import { type Address, SESSION_LOST, type SessionReply, type Store } from '../stores/store.ts'
+
+/** A reply as callers get it: a refusal with the sentence that belongs to its code. */
+export type Explained<Reply> = Exclude<Reply, Refused> | ErrorBody
+
+const REFERENCES_BUSY =
+  'A delete, or another operation that drops all references, is running; add it again when that has ended.'
+
+/** How long a place in line of a request without a session lives after its last sign of life. */
+const PLACE_TTL_MS = 60_000
+
+/** Requests, answered by the store. */
+export class Requests {
+  readonly #store: Store
+  readonly #waiterLimit: number
+
+  constructor(store: Store, waiterLimit: number) {
+    this.#store = store
+    this.#waiterLimit = waiterLimit
+  }
+
+  async answer(request: Request, facts: Facts): Promise<ReplyOf<RequestType>> {
+    const store = this.#store
+    switch (request.type) {
+      case 'acquire':
+        return this.#acquire(request, facts)
+      case 'release':
+      case 'renew':
+      case 'cancel':
+      case 'revoke':
+      case 'progress':
+      case 'release-reference':
+        return this.#step(request, facts)
+      case 'add-reference': {
+        const reply = await this.#step(request, facts)
+        const isBusy = reply.status === 'refused' && reply.code === 'busy'
+        return isBusy ? errorBody('busy', REFERENCES_BUSY) : reply
+      }
+      case 'drop-node':
+        return mayActFor(facts, request.node) ? this.#dropNode(request) : errorBody('forbidden')
+      case 'open-session':
+        return mayActFor(facts, request.node) ? explained(await store.openSession(request)) : errorBody('forbidden')
+      case 'renew-session':
+        return explained(await store.renewSession(request.session))
+      case 'close-session':
+        await store.closeSession(request.session)
+        return { status: 'closed' }
+      case 'list-places': {
+        const places = await store.places(request.session)
+        return places ? { status: 'places', places } : explained(SESSION_LOST)
+      }
+      case 'leave-place': {
+        // Knowing a session is being it: no more is asked.
+        const { session, operation, node, owner } = request
+        return this.#step({ type: 'leave', session, operation, node, owner, ...addressOf(request) }, {})
+      }
+      case 'get-resource': {
+        const view = (await store.read(request)) ?? idleView(addressOf(request))
+        return { status: 'resource', resource: view }
+      }
+      case 'list-waiters':
+        return { status: 'waiters', ...(await store.waiters(request, request)) }
+      case 'list-resources':
+        return { status: 'resources', ...(await store.list(request)) }
+      case 'get-policy':
+        return { status: 'policy', ...(await store.policy()) }
+      case 'apply-policy': {
+        const { applied, version, policy } = await store.applyPolicy(request.policy, request.version)
+        return applied ? { status: 'policy', version, policy } : errorBody('policy-changed')
+      }
+    }
+  }
+
+  /** The same for a command that is no request of `/v1`. */
+  answerCommand(command: (Acquire | Release) & Address, facts: Facts): Promise<Explained<ReplyTo<Acquire | Release>>> {
+    return command.type === 'acquire' ? this.#acquire(command, facts) : this.#step(command, facts)
+  }
+
+  async #acquire(request: Acquire & Address, facts: Facts): Promise<ReplyOf<'acquire'>> {
+    const placeTtlMs = Math.max(request.ttlMs, PLACE_TTL_MS)
+    const isFull = this.#store.waiting() >= this.#waiterLimit
+    return this.#step({ placeTtlMs, ...request }, isFull ? { ...facts, mayQueue: false } : facts)
+  }
+
+  async #step<C extends Command>(
+    { namespace, resource, ...command }: C & Address,
+    facts: Facts,
+  ): Promise<Explained<ReplyTo<C>>> {
+    const isPlain = facts.actsFor === undefined && facts.mayQueue === undefined
+    const reply = await this.#store.step({ namespace, resource }, command as unknown as C, isPlain ? undefined : facts)
+    return explained(reply)
+  }
+
+  /** A page at a time: other requests go on meanwhile. */
+  async #dropNode({ node, namespace }: RequestOf<'drop-node'>): Promise<ReplyOf<'drop-node'>> {
+    let resources = 0
+    let after: string | undefined
+    do {
+      const page = await this.#store.list({ namespace, node, after, limit: 500 })
+      for (const view of page.resources) {
+        await this.#store.step(view, { type: 'drop-node', node })
+        resources++
+      }
+      after = page.next
+    } while (after !== undefined)
+    return { status: 'dropped', resources }
+  }
+}
+
+/** A refusal of the core or the store with the sentence that belongs to its code. */
+function explained<Reply extends { status: string }>(reply: Reply | Refused | SessionReply): Explained<Reply> {
+  if (reply.status === 'refused') return errorBody((reply as Refused).code)
+  return reply as Exclude<Reply, Refused>
+}
+
+function addressOf({ namespace, resource }: Address): Address {
+  return { namespace, resource }
+}
+
+function idleView({ namespace, resource }: Address) {
+  return { namespace, resource, fence: 0, grants: [], waiters: [], waiting: 0, references: [], kept: [], recent: [] }
+}

@@ -1,0 +1,232 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import {
+  deadExports,
+  type Finding,
+  importsOfTests,
+  isIn,
+  longFiles,
+  namedFiles,
+  type ReplacedWord,
+  realTime,
+  replacedWords,
+  withoutSql,
+} from './tidy/checks.ts'
+import { readTree, type SourceTree, treeOf } from './tidy/source-tree.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+
+/** What users import: the sources of package.json's `exports`. */
+function entries(): string[] {
+  const { exports }: { exports: Record<string, { default: string }> } = JSON.parse(read('package.json'))
+  return Object.values(exports).map((each) => each.default.replace('./dist/', 'src/').replace('.js', '.ts'))
+}
+
+/** Where real time, timers and chance may be touched, and why. Everywhere else they are injected. */
+const REAL_TIME = {
+  'src/main.ts': 'wires the real ones',
+  'src/service/clock.ts': 'the clock that is injected into stores',
+  'src/service/timers.ts': 'the timers that are injected into services and servers',
+  'src/client/clock.ts': 'clock and timers that are injected into clients',
+  'src/client/random.ts': 'the chance that is injected into clients',
+  'src/stores/timing.ts': 'clock, timers and chance that are injected into stores in other processes',
+  'src/stores/file/lock.ts': 'waits for another process, before there is a store',
+  'src/server/connections.ts': 'how long a socket lingers, which only a real one does',
+  'src/server/json-lines.ts': 'the time of a line in the log is that of the wall clock',
+  'src/cli/': 'a person at a terminal lives in real time',
+  'src/testing/harness/': 'real processes on real machines',
+  'src/testing/simulator/cli.ts': 'says how long a run has taken',
+  'src/testing/server-history.ts': 'weighs the memory of a real server now and then',
+  'src/testing/journal.ts': 'the one monotonic clock that all processes of a machine share',
+  'src/testing/shared-history.ts': 'compares that clock with the one on the wall',
+  'src/testing/shared-history.test.ts': 'the same',
+}
+
+/** Words that the code has given up, as names of things and of files; the words that it has are in docs/architecture.md. */
+const REPLACED: readonly ReplacedWord[] = [
+  { word: 'presence', now: 'availability' },
+  { word: 'in the way', now: 'blocking' },
+  { word: 'notice', now: 'log', in: ['src/service/', 'src/server/'] },
+  { word: 'history', now: 'buffer', in: ['src/service/'] },
+  { word: 'ask', now: 'acquire', in: ['src/testing/conformance/case.ts'] },
+  { word: 'parts', now: 'options', in: ['src/server/'] },
+  { word: 'standpoint', now: 'place', in: ['src/protocol/', 'src/service/', 'src/server/', 'src/core/'] },
+  { word: 'surroundings', now: 'what they are' },
+  { word: 'rest', now: 'what is in it', isName: true },
+  { word: 'utils', now: 'what is in it' },
+  { word: 'helpers', now: 'what they do' },
+  { word: 'manager', now: 'what it does' },
+]
+
+const PAGES = ['docs/architecture.md', 'docs/guarantees.md', 'CONTRIBUTING.md']
+
+const checks: Readonly<Record<string, (tree: SourceTree) => Finding[]>> = {
+  'no file is too long to read': longFiles,
+  'nothing under src imports from test': importsOfTests,
+  'every export is imported somewhere': (tree) => deadExports(tree, entries()),
+  'time, timers and chance are injected': (tree) => realTime(tree, Object.keys(REAL_TIME)),
+  'stores/mysql is about MySQL': (tree) => withoutSql(tree, 'src/stores/mysql/', 'mysql2'),
+  'one word an idea': (tree) => replacedWords(tree, REPLACED),
+  'the pages name files that are there': (tree) => PAGES.flatMap((page) => namedFiles(tree, page, read(page))),
+}
+
+/** What is known and still to be done, by the claim that it breaks. Whatever is done has to go from here. */
+const TO_BE_DONE: Readonly<Record<string, readonly string[]>> = {
+  'no file is too long to read': ['src/client/ask.test.ts', 'src/client/run.test.ts'],
+  'nothing under src imports from test': ['src/client/'],
+  'every export is imported somewhere': ['src/client/', 'src/cli/'],
+  'time, timers and chance are injected': ['src/stores/file/file-store.ts'],
+  'one word an idea': ['src/client/', 'src/stores/', 'test/sdk/client-world.ts'],
+}
+
+describe('the sources', () => {
+  const tree = readTree(root, ['src', 'test', 'bench', 'scripts'])
+
+  test.each(Object.entries(checks))('%s', (claim, check) => {
+    const places = TO_BE_DONE[claim] ?? []
+    const findings = check(tree)
+    expect(findings.filter(({ path }) => !places.some((place) => isIn(path, place)))).toEqual([])
+    expect(places.filter((place) => !findings.some(({ path }) => isIn(path, place)))).toEqual([])
+  })
+
+  test('every file that may touch real time does', () => {
+    const touching = realTime(tree, []).map(({ path }) => path)
+    expect(Object.keys(REAL_TIME).filter((place) => !touching.some((path) => isIn(path, place)))).toEqual([])
+  })
+})
+
+describe('the checks', () => {
+  const said = (findings: Finding[]) => findings.map(({ path, what }) => `${path}: ${what}`)
+
+  test('a file of 301 lines is too long, one of 300 is not', () => {
+    const lines = (count: number) => 'const a = 1\n'.repeat(count)
+    const tree = treeOf({ 'src/a.ts': lines(300), 'src/a.test.ts': lines(301), 'test/b.ts': lines(999) })
+    expect(said(longFiles(tree))).toEqual(['src/a.test.ts: 301 lines, more than 300'])
+  })
+
+  test('whoever imports from test is found, and tests may', () => {
+    const tree = treeOf({
+      'src/a/a.test.ts': "import { world } from '../../test/world.ts'",
+      'src/a/b.ts': "export const load = () => import('../../test/world.ts')",
+      'test/a.test.ts': "import { world } from './world.ts'",
+      'test/world.ts': 'export const world = 1',
+    })
+    expect(said(importsOfTests(tree))).toEqual([
+      'src/a/a.test.ts: imports test/world.ts',
+      'src/a/b.ts: imports test/world.ts',
+    ])
+  })
+
+  test('an export is dead that nobody imports, however it is declared', () => {
+    const tree = treeOf({
+      'src/a.ts': [
+        'export const one = 1, two = 2',
+        'export const { three, four: [five] } = { three: 3, four: [5] }',
+        'export function six() {}',
+        'export abstract class Seven {}',
+        'export interface Eight {}',
+        'export type Nine = Eight',
+        'const ten = two + one',
+        'export { ten, ten as eleven }',
+      ].join('\n'),
+      'src/b.ts': "import { two, type Nine, ten as other } from './a.ts'",
+    })
+    const dead = ['one', 'three', 'five', 'six', 'Seven', 'Eight', 'eleven']
+    expect(said(deadExports(tree, []))).toEqual(dead.map((name) => `src/a.ts: exports ${name}, which nothing imports`))
+  })
+
+  test('what passes through an index lives if somebody takes it there, or if users can', () => {
+    const tree = treeOf({
+      'src/a.ts': 'export const used = 1\nexport const unused = 2',
+      'src/b.ts': 'export const star = 1\nexport const starless = 2',
+      'src/index.ts': "export { used, unused as renamed } from './a.ts'\nexport * from './b.ts'",
+      'test/a.test.ts': "import { used, star } from '../src/index.ts'",
+    })
+    expect(said(deadExports(tree, []))).toEqual([
+      'src/a.ts: exports unused, which nothing imports',
+      'src/b.ts: exports starless, which nothing imports',
+      'src/index.ts: exports renamed, which nothing imports',
+    ])
+    expect(deadExports(tree, ['src/index.ts'])).toEqual([])
+  })
+
+  test('what is taken as a whole lives as far as it is mentioned', () => {
+    const tree = treeOf({
+      'src/a/a.ts': 'export const one = 1\nexport const two = 2\nexport const three = 3\nexport const four = 4',
+      'src/b.ts': "import * as a from './a/a.ts'\nconst b = a.one",
+      'src/c.ts': "const { two } = await import('./a/a.ts')",
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source of one.
+      'bench/d.mjs': 'const { three } = await import(`${dist}/a/a.js`)',
+    })
+    expect(said(deadExports(tree, []))).toEqual(['src/a/a.ts: exports four, which nothing imports'])
+  })
+
+  test.each([
+    ['Date.now', 'const now = () => Date.now()'],
+    ['Date.now', 'const now = Date.now'],
+    ['new Date()', 'const now = new Date()'],
+    ['performance.now', "import { performance } from 'node:perf_hooks'\nconst now = performance.now()"],
+    ['process.hrtime', 'const now = process.hrtime.bigint()'],
+    ['Math.random', 'const chance = Math.random()'],
+    ['setTimeout', 'setTimeout(() => {}, 1)'],
+    ['setTimeout', "import { setTimeout as sleep } from 'node:timers/promises'"],
+    ['setInterval', 'const stop = globalThis.setInterval(() => {}, 1)'],
+    ['randomUUID', "import { randomUUID as id } from 'node:crypto'"],
+  ])('%s is found where it is not allowed: %s', (name, text) => {
+    const tree = treeOf({ 'src/a.ts': text, 'src/b/c.ts': text, 'src/d.ts': text, 'test/a.ts': text })
+    expect(said(realTime(tree, ['src/b/', 'src/d.ts']))).toEqual([`src/a.ts: uses ${name}; have it injected`])
+  })
+
+  test('a date of a known time, and what is said of time, are no clocks', () => {
+    const text = "// Date.now() and setTimeout\nconst date = new Date(0)\nconst text = 'Math.random()'\nclock.now()"
+    expect(realTime(treeOf({ 'src/a.ts': text }), [])).toEqual([])
+  })
+
+  test('a file of a store in SQL has SQL, the driver or its errors in it, or only passes on', () => {
+    const tree = treeOf({
+      'src/sql/a.ts': "const a = 'SELECT 1'",
+      'src/sql/b.ts': 'const b = `UPDATE t SET x = 1`',
+      'src/sql/c.ts': "import type { Connection } from 'driver'",
+      'src/sql/d.ts': 'const isLost = ({ errno }) => errno === 1',
+      'src/sql/index.ts': "export { a } from './a.ts'",
+      'src/sql/e.test.ts': 'const e = 1',
+      'src/sql/select.ts': '// SELECT\nexport const select = "select what you like"',
+      'src/other/f.ts': 'const f = 1',
+    })
+    expect(said(withoutSql(tree, 'src/sql/', 'driver'))).toEqual([
+      'src/sql/select.ts: has neither SQL nor driver in it',
+    ])
+  })
+
+  test('a word that was replaced is found in names of things and files, as a word and nowhere else', () => {
+    const replaced = [
+      { word: 'in the way', now: 'blocking' },
+      { word: 'rest', now: 'others', in: ['src/a/'] },
+      { word: 'kill', now: 'end', isName: true } as const,
+    ]
+    const tree = treeOf({
+      'src/a/in-the-way.ts': '',
+      'src/a/b.ts': 'class A { #restOf = 1 }\nconst { a, ...rest } = { interest: 1 } // the rest',
+      'src/b/c.ts': "const rest = grantInTheWay('in the way')\nkill(killAll)",
+    })
+    expect(said(replacedWords(tree, replaced))).toEqual([
+      "src/a/in-the-way.ts: in-the-way.ts: not 'in the way' but 'blocking'",
+      "src/a/b.ts: restOf: not 'rest' but 'others'",
+      "src/a/b.ts: rest: not 'rest' but 'others'",
+      "src/b/c.ts: grantInTheWay: not 'in the way' but 'blocking'",
+      "src/b/c.ts: kill: not 'kill' but 'end'",
+    ])
+  })
+
+  test('a page may name a file by its path or by its name, if it is there', () => {
+    const tree = treeOf({ 'src/a/b.ts': '', 'test/c.test.ts': '', 'scripts/d.mjs': '' })
+    const text = '`a/b.ts` `src/a/b.ts` `b.ts` `test/c.test.ts` `scripts/d.mjs` `c.ts` `b/b.ts` e.ts `f` `a/`'
+    expect(said(namedFiles(tree, 'docs/x.md', text))).toEqual([
+      'docs/x.md: names c.ts, which is not there',
+      'docs/x.md: names b/b.ts, which is not there',
+    ])
+  })
+})
