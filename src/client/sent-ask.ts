@@ -1,4 +1,4 @@
-import type { Answer, Granted, Queued, Standing } from '../core/index.ts'
+import type { Answer, Queued, Standing } from '../core/index.ts'
 import { errorBody, type ReplyOf } from '../protocol/index.ts'
 import { type AskSpec, acquireRequest } from './ask-spec.ts'
 import { cancelAsk } from './cancel-ask.ts'
@@ -22,15 +22,13 @@ type Stage =
   /** Nothing of it is left to cancel. */
   | 'over'
 
-/** What the stream has said of it since the last request was sent. */
+/** Whether the stream has said anything of it since the last request was sent. */
 type News =
   | { readonly is: 'none' }
   /** None, and the ask sleeps until there is some. */
   | { readonly is: 'awaited'; readonly wake: () => void }
-  /** Something has changed, or may have: asking again is the way to know. */
-  | { readonly is: 'change' }
-  /** The final answer: nothing has to be asked again. */
-  | { readonly is: 'answer'; readonly reply: Exclude<AcquireReply, Granted | Queued> }
+  /** Something has changed, or may have. */
+  | { readonly is: 'there' }
 
 /**
  * An ask as the server knows it: one hold id under one session. Where it goes on under another session or hold id it is
@@ -40,8 +38,7 @@ type News =
  *             open, handed-over ── final reply, cancelled, client closed ──▶ over
  *
  *     news    none ── sleep ──▶ awaited
- *             none, awaited, change ── event ──▶ change or answer
- *             change ── next request ──▶ none
+ *             none, awaited ── event ──▶ there ── next request ──▶ none
  */
 export class SentAsk implements StreamListener {
   readonly place: Place
@@ -53,6 +50,8 @@ export class SentAsk implements StreamListener {
   readonly #cleanup: (() => void)[]
   #stage: Stage = 'open'
   #news: News = { is: 'none' }
+  /** The final answer as the stream told it: apart from the news, as it may be older than the last request. */
+  #answer: AcquireReply | undefined
   #leaveStream: (() => void) | undefined
 
   constructor(
@@ -74,17 +73,17 @@ export class SentAsk implements StreamListener {
   }
 
   get hasNews(): boolean {
-    return this.#news.is === 'change' || this.#news.is === 'answer'
+    return this.#news.is === 'there'
   }
 
   /** The final answer, where the stream has told it. */
   get answer(): AcquireReply | undefined {
-    return this.#news.is === 'answer' ? this.#news.reply : undefined
+    return this.#answer
   }
 
   /** Asks, asks again, or claims: the same hold id every time, so that a request whose reply was lost counts once. */
   nextRequest(patience: Patience): InputOf<'acquire'> {
-    if (this.#news.is === 'change') this.#news = { is: 'none' }
+    this.#news = { is: 'none' }
     return acquireRequest({ ...this.place, hold: this.hold, session: this.session.id }, this.#spec, patience)
   }
 
@@ -130,16 +129,15 @@ export class SentAsk implements StreamListener {
         this.#report.progress(event.progress)
         return
       case 'granted':
-        if (event.handOver) this.#handedOver()
-        return
+        if (!event.handOver) return
+        if (this.#stage === 'open') this.#stage = 'handed-over'
+        break
       case 'told':
         // An owner that others share may have been told this in an earlier ask: then only asking again is sure.
-        if (this.#spec.owner === undefined) this.#answered(event.answer)
-        else this.#changed()
-        return
-      default:
-        this.#changed()
+        if (this.#spec.owner === undefined) this.#answer = replyOf(event.answer)
+        break
     }
+    this.#changed()
   }
 
   onState(standing: Standing | undefined): void {
@@ -151,22 +149,14 @@ export class SentAsk implements StreamListener {
     this.#changed()
   }
 
-  #handedOver(): void {
-    if (this.#stage === 'open') this.#stage = 'handed-over'
-    this.#changed()
-  }
-
-  #answered(answer: Answer): void {
-    this.#hear({ is: 'answer', reply: answer.status === 'refused' ? errorBody(answer.code) : answer })
-  }
-
   #changed(): void {
-    if (this.#news.is !== 'answer') this.#hear({ is: 'change' })
-  }
-
-  #hear(news: News): void {
     const before = this.#news
-    this.#news = news
+    this.#news = { is: 'there' }
     if (before.is === 'awaited') before.wake()
   }
+}
+
+/** What the stream tells, as a reply to the request would say it. */
+function replyOf(answer: Answer): AcquireReply {
+  return answer.status === 'refused' ? errorBody(answer.code) : answer
 }
