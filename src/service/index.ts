@@ -1,5 +1,6 @@
 export { StoreUnavailable, UnknownOutcome } from '../stores/store.ts'
+export type { Sink } from './catch-up.ts'
 export { SteadyClock, systemClock } from './clock.ts'
-export type { Scope, Sink } from './fan-out.ts'
+export type { Scope } from './fan-out.ts'
 export { type ListenOptions, Service, type ServiceOptions } from './service.ts'
 export { systemTimers, type Timers } from './timers.ts'

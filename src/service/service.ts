@@ -29,7 +29,8 @@ import {
   type Store,
   type StoreEvent,
 } from '../stores/store.ts'
-import { FanOut, hasHeard, type Listener, type Scope, type Sink } from './fan-out.ts'
+import { CatchUp, type Sink } from './catch-up.ts'
+import { FanOut, hasHeard, type Listener, type Scope } from './fan-out.ts'
 import { History } from './history.ts'
 import { PlaceKeeper } from './place-keeper.ts'
 import { type Notice, Presence } from './presence.ts'
@@ -71,6 +72,7 @@ export class Service {
   readonly #places: PlaceKeeper
   readonly #presence: Presence
   readonly #waiterLimit: number
+  readonly #timers: Timers
   readonly #unsubscribe: () => void
 
   constructor(options: ServiceOptions) {
@@ -78,6 +80,7 @@ export class Service {
     const { instance = '', notice = () => {} } = options
     this.#store = store
     this.#waiterLimit = waiterLimit
+    this.#timers = timers
     this.#history = new History(historyLimit, `${Math.floor(store.nowMs()).toString(36)}${instance}`)
     this.#presence = new Presence(notice)
     this.#sweeper = new Sweeper(store, { timers, presence: this.#presence })
@@ -143,33 +146,29 @@ export class Service {
     // What concerns a session comes to where it was opened or renewed; for all else one has to ask.
     if (scope.of !== 'session') await this.#store.hearAll()
     const missed = lastId === undefined ? undefined : this.#history.since(lastId, scope)
-    let early: [WireEvent, string][] | undefined = []
-    const listener: Listener = {
-      ...options,
-      scope,
-      sink: (event, id) => void (early ? early.push([event, id]) : sink(event, id)),
-    }
+    const catchUp = new CatchUp({
+      sink,
+      readState: () => this.#state(scope),
+      lastId: () => this.#history.lastId,
+      isBack: lastId !== undefined,
+      timers: this.#timers,
+    })
+    const listener: Listener = { ...options, scope, sink: catchUp.hear, catchUp }
     const remove = this.#fanOut.add(listener)
     const release = scope.of === 'ask' ? this.#places.keep(scope, options) : undefined
     const stop = () => {
       remove()
+      catchUp.stop()
       release?.()
     }
-    if (missed) for (const [event, id] of missed) sink(event, id)
+    if (missed) catchUp.tell(missed)
     else {
-      // The id of the moment before the state was read: what comes in meanwhile has a higher one.
-      const id = this.#history.lastId
-      const state = await this.#state(scope).catch((error) => {
+      const state = await catchUp.tellState().catch((error) => {
         stop()
         throw error
       })
-      if (lastId !== undefined) sink({ type: 'reset' }, id)
-      sink(state, id)
-      this.#forgetTold(listener, state)
+      if (state) this.#forgetTold(listener, state)
     }
-    const waiting = early
-    early = undefined
-    for (const [event, id] of waiting) sink(event, id)
     return stop
   }
 
@@ -301,16 +300,9 @@ export class Service {
   async #tellAnew(): Promise<void> {
     this.#history.forgetAll()
     this.#sweeper.arm()
-    for (const { scope, sink } of this.#fanOut.all()) {
-      const id = this.#history.lastId
-      try {
-        const state = await this.#state(scope)
-        sink({ type: 'reset' }, id)
-        sink(state, id)
-      } catch {
-        // The store is away once more: there will be another gap.
-      }
-    }
+    const listeners = this.#fanOut.all()
+    for (const { catchUp } of listeners) catchUp.hold()
+    for (const { catchUp } of listeners) await catchUp.tellAnew()
   }
 
   async #state(scope: Scope): Promise<WireEvent> {
