@@ -9,6 +9,7 @@ import {
 } from '../core/index.ts'
 import type { WireEvent } from '../protocol/index.ts'
 import type { StoreEvent } from '../stores/store.ts'
+import type { CatchUp, Sink } from './catch-up.ts'
 
 /** What a listener wants to hear. */
 export type Scope =
@@ -28,11 +29,11 @@ export type Scope =
   | { readonly of: 'resource'; readonly namespace: string; readonly resource: string }
   | { readonly of: 'all' }
 
-export type Sink = (event: WireEvent, id: string) => void
-
 export interface Listener extends Facts {
   readonly scope: Scope
   readonly sink: Sink
+  /** Where some may have been missed, it tells so. */
+  readonly catchUp: Pick<CatchUp, 'hold' | 'tellAnew'>
   /** False: what is told here may be dropped, and asked for again. */
   readonly hears?: boolean | undefined
 }

@@ -1,6 +1,7 @@
 export { StoreUnavailable, UnknownOutcome } from '../stores/store.ts'
+export type { Sink } from './catch-up.ts'
 export { SteadyClock, systemClock } from './clock.ts'
-export type { Scope, Sink } from './fan-out.ts'
+export type { Scope } from './fan-out.ts'
 export type { ListenOptions } from './listening.ts'
 export { type Log, noLog } from './log.ts'
 export { Service, type ServiceOptions } from './service.ts'

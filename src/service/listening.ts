@@ -1,8 +1,9 @@
 import { type Facts, type HeardAsker, SHARED_HOLD } from '../core/index.ts'
 import type { WireEvent } from '../protocol/index.ts'
 import type { AskAt, Store, StoreEvent } from '../stores/store.ts'
+import { CatchUp, type Sink } from './catch-up.ts'
 import { EventBuffer } from './event-buffer.ts'
-import { FanOut, hasHeard, type Listener, type Scope, type Sink } from './fan-out.ts'
+import { FanOut, hasHeard, type Listener, type Scope } from './fan-out.ts'
 import { PlaceKeeper } from './place-keeper.ts'
 import type { Timers } from './timers.ts'
 
@@ -28,6 +29,7 @@ export class Listening {
   readonly #fanOut = new FanOut()
   readonly #events: EventBuffer
   readonly #places: PlaceKeeper
+  readonly #timers: Timers
   readonly #onNews: () => void
   readonly #unsubscribe: () => void
 
@@ -35,6 +37,7 @@ export class Listening {
     this.#store = store
     this.#events = new EventBuffer(eventLimit, `${Math.floor(store.nowMs()).toString(36)}${instance}`)
     this.#places = new PlaceKeeper(store, timers)
+    this.#timers = timers
     this.#onNews = onNews
     this.#unsubscribe = store.subscribe(
       (event) => this.#send(event),
@@ -46,33 +49,29 @@ export class Listening {
     // What concerns a session comes to where it was opened or renewed; for all else one has to ask.
     if (scope.of !== 'session') await this.#store.hearAll()
     const missed = lastId === undefined ? undefined : this.#events.since(lastId, scope)
-    let early: [WireEvent, string][] | undefined = []
-    const listener: Listener = {
-      ...options,
-      scope,
-      sink: (event, id) => void (early ? early.push([event, id]) : sink(event, id)),
-    }
+    const catchUp = new CatchUp({
+      sink,
+      readState: () => stateOf(this.#store, scope),
+      lastId: () => this.#events.lastId,
+      isBack: lastId !== undefined,
+      timers: this.#timers,
+    })
+    const listener: Listener = { ...options, scope, sink: catchUp.hear, catchUp }
     const remove = this.#fanOut.add(listener)
     const release = scope.of === 'ask' ? this.#places.keep(scope, options) : undefined
     const stop = () => {
       remove()
+      catchUp.stop()
       release?.()
     }
-    if (missed) for (const [event, id] of missed) sink(event, id)
+    if (missed) catchUp.tell(missed)
     else {
-      // The id of the moment before the state was read: what comes in meanwhile has a higher one.
-      const id = this.#events.lastId
-      const state = await stateOf(this.#store, scope).catch((error) => {
+      const state = await catchUp.tellState().catch((error) => {
         stop()
         throw error
       })
-      if (lastId !== undefined) sink({ type: 'reset' }, id)
-      sink(state, id)
-      this.#forgetTold(listener, state)
+      if (state) this.#forgetTold(listener, state)
     }
-    const waiting = early
-    early = undefined
-    for (const [event, id] of waiting) sink(event, id)
     return stop
   }
 
@@ -99,16 +98,9 @@ export class Listening {
   async #tellAnew(): Promise<void> {
     this.#events.forgetAll()
     this.#onNews()
-    for (const { scope, sink } of this.#fanOut.all()) {
-      const id = this.#events.lastId
-      try {
-        const state = await stateOf(this.#store, scope)
-        sink({ type: 'reset' }, id)
-        sink(state, id)
-      } catch {
-        // The store is away once more: there will be another gap.
-      }
-    }
+    const listeners = this.#fanOut.all()
+    for (const { catchUp } of listeners) catchUp.hold()
+    for (const { catchUp } of listeners) await catchUp.tellAnew()
   }
 
   /** Whoever shares its hold id with others, and has heard its answer, asks next for something new. */

@@ -9,15 +9,15 @@ export function machineMs(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }
 
-/** A history that one process writes, a line of JSON each. What was written survives a kill -9 of the writer. */
-export class Journal {
+/** What one process writes down, a line of JSON each: a history. What was written survives a kill -9 of the writer. */
+export class Journal<Entry extends object = HistoryRecord> {
   readonly #file: number
 
   constructor(path: string) {
     this.#file = openSync(path, 'a')
   }
 
-  write(record: HistoryRecord, monoMs = machineMs()): void {
+  write(record: Entry, monoMs = machineMs()): void {
     writeSync(this.#file, `${JSON.stringify({ ...record, monoMs })}\n`)
   }
 
@@ -27,7 +27,9 @@ export class Journal {
 }
 
 /** What a process has written; a last line that it did not get to finish is none. */
-export function readJournal(path: string): TimedRecord[] {
+export function readJournal<Entry extends object = HistoryRecord>(
+  path: string,
+): (Entry & { readonly monoMs: number })[] {
   const lines = readFileSync(path, 'utf8').split('\n')
   lines.pop()
   return lines.map((line) => JSON.parse(line))

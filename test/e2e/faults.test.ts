@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest'
-import { forgetHistories, soak } from './soak-process.ts'
+import { expectObserved, forgetHistories, soak } from './soak-process.ts'
 
-test('45 seconds of killed and stopped processes and broken networks: no violation, no stuck key', async () => {
-  const { code, output } = await soak('--minutes', '0.75', '--clients', '12', '--seed', '1')
+test('45 seconds of killed and stopped processes and broken networks: no violation, no stuck key, all events told once and in order', async () => {
+  const soaked = await soak('--minutes', '0.75', '--clients', '12', '--seed', '1', '--observe')
+  const { code, output } = soaked
   console.log(output)
   expect(code, output).toBe(0)
   for (const fault of ['client killed', 'client stopped', 'server stopped', 'blackhole', 'reset', 'half-closed'])
     expect(output).toMatch(new RegExp(`[1-9]\\d* ${fault}`))
+  expectObserved(soaked)
 }, 300_000)
 
 test('a storage that does not check fences is written to by holders that stalled, and the harness sees it', async () => {

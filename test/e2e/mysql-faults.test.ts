@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { forgetHistories, soak } from './soak-process.ts'
+import { expectObserved, forgetHistories, soak } from './soak-process.ts'
 
 const DATABASE_FAULTS = ['database killed', 'database stopped', 'connection killed', 'connection killed in its commit']
 
@@ -8,19 +8,23 @@ function expectFaults(output: string, faults: readonly string[]): void {
 }
 
 test('three servers on a MariaDB that is killed and stopped, as they are: no violation, no stuck key, no deadlock', async () => {
-  const flags = ['--store', 'mysql:', '--servers', '3', '--kill-servers', '--clients', '8', '--seed', '13']
-  const { code, output } = await soak('--minutes', '0.5', ...flags)
+  const flags = ['--store', 'mysql:', '--servers', '3', '--kill-servers', '--clients', '8', '--seed', '13', '--observe']
+  const soaked = await soak('--minutes', '0.5', ...flags)
+  const { code, output } = soaked
   console.log(output)
   expect(code, output).toBe(0)
   expectFaults(output, [...DATABASE_FAULTS, 'server killed', 'server stopped', 'client killed', 'client stopped'])
+  expectObserved(soaked)
 }, 300_000)
 
 test('processes without a server, on a MariaDB that is killed and stopped, as they are: the same', async () => {
-  const flags = ['--store', 'mysql:', '--library', '--clients', '8', '--seed', '2']
-  const { code, output } = await soak('--minutes', '0.3', ...flags)
+  const flags = ['--store', 'mysql:', '--library', '--clients', '8', '--seed', '2', '--observe']
+  const soaked = await soak('--minutes', '0.3', ...flags)
+  const { code, output } = soaked
   console.log(output)
   expect(code, output).toBe(0)
   expectFaults(output, [...DATABASE_FAULTS, 'client killed', 'client stopped'])
+  expectObserved(soaked)
 }, 300_000)
 
 test('a MariaDB that forgets what it has committed is seen', async () => {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { afterAll } from 'vitest'
+import { afterAll, expect } from 'vitest'
 
 const HARNESS = fileURLToPath(new URL('../../dist/testing/harness/cli.js', import.meta.url))
 const children = new Set<ChildProcess>()
@@ -38,6 +38,12 @@ export async function soak(...flags: string[]): Promise<Soaked> {
     what: what!,
   }))
   return { code, output, violations }
+}
+
+/** Two observers were told the same, and what the history has. */
+export function expectObserved({ output }: Soaked): void {
+  for (const what of ['heard', 'compared with one another', 'compared with the history'])
+    expect(output).toMatch(new RegExp(`[1-9]\\d* ${what}`))
 }
 
 /** For tests that mean to see a violation: nobody will look at its histories. */

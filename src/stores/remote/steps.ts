@@ -118,8 +118,9 @@ export class Steps {
       deliveries.release(addresses, letters)
       return result
     } catch (error) {
-      deliveries.release(addresses, [])
+      // Before what came after it: nobody is told that and then of the gap.
       if (error instanceof UnknownOutcome) missed()
+      deliveries.release(addresses, [])
       throw error
     }
   }

@@ -12,6 +12,7 @@ import type { Verdict } from './verdict.ts'
  * npm run soak -- --store mysql: --servers 3 --kill-servers   several servers on a MariaDB of the run's own, hurt too
  * npm run soak -- --store mysql: --library       no servers: every client opens the store itself
  * --store mysql://…                              somebody's database, with no tables of Baton's in it
+ * --observe                                      two observers listen to everything: they must be told the same
  * --no-fence-check                               the storage does not check fences: this must fail
  * --no-database-sync                             the run's own MariaDB forgets what it has just committed: so must this
  */
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     'ttl-ms': { type: 'string', default: '2000' },
     'kill-servers': { type: 'boolean', default: false },
+    observe: { type: 'boolean', default: false },
     'no-fence-check': { type: 'boolean', default: false },
     'no-database-sync': { type: 'boolean', default: false },
   },
@@ -64,6 +66,7 @@ async function main(): Promise<number> {
     checkFences: !values['no-fence-check'],
     isDatabaseForgetful: values['no-database-sync'],
     killServers: values['kill-servers'],
+    observe: values.observe,
     onProgress: progress,
   })
   progress('')
@@ -72,6 +75,7 @@ async function main(): Promise<number> {
   out(`seed ${values.seed}, ${values.clients} clients, ${on}, ${seconds} s`)
   out(`  ${listOf(verdict.counts)}`)
   out(`  faults: ${listOf(verdict.faults)}`)
+  if (verdict.told) out(`  events: ${listOf(verdict.told)}`)
   if (servers > 0) out(`  heap of the server: ${heapText(verdict.heap)}`)
   return report(verdict, lengthMs)
 }
@@ -85,7 +89,7 @@ function wrongUse(): string | undefined {
   return undefined
 }
 
-function report({ violations, counts, heap, folder, history }: Verdict, lengthMs: number): number {
+function report({ violations, counts, heap, told, folder, history }: Verdict, lengthMs: number): number {
   const never = Object.entries(counts).filter(([name, count]) => count === 0 && name !== 'writes refused')
   if (violations.length > 0) {
     out(`FAILED: ${violations.length} violations; the histories are in ${folder}`)
@@ -95,6 +99,10 @@ function report({ violations, counts, heap, folder, history }: Verdict, lengthMs
   }
   if (lengthMs >= PROOF_MS && never.length > 0) {
     out(`FAILED: a run that never meets ${never.map(([name]) => name).join(', ')} proves nothing`)
+    return 1
+  }
+  if (told && (told['compared with one another'] === 0 || told['compared with the history'] === 0)) {
+    out('FAILED: observers that nothing was compared of prove nothing')
     return 1
   }
   if (isGrowing(heap)) {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Journal, machineMs } from '../journal.ts'
 import type { ClientConfig } from './client.ts'
-import { Link, type Target } from './link.ts'
+import { byLink, Link, type Target } from './link.ts'
 import type { Processes, Started } from './processes.ts'
 
 const PROGRAM = fileURLToPath(new URL('./client.js', import.meta.url))
@@ -102,11 +102,7 @@ export class ClientSlot {
   /** The store by its own way to it. */
   #library(): Pick<ClientConfig, 'library'> {
     const { library } = this.#options.config
-    if (!library) return {}
-    const url = new URL(library.store)
-    url.hostname = '127.0.0.1'
-    url.port = String(this.#ports[0])
-    return { library: { ...library, store: url.href } }
+    return library ? { library: { ...library, store: byLink(library.store, this.#ports[0]!) } } : {}
   }
 
   #note(what: 'paused' | 'crashed'): void {

@@ -2,6 +2,7 @@ import { type Random, seededRandom } from '../random.ts'
 import type { ClientSlot } from './client-slot.ts'
 import { atRandom, type Damage, type Inflictions } from './inflictions.ts'
 import { sleep } from './link.ts'
+import type { ObserverSlot } from './observer-slot.ts'
 import type { ServerProcess } from './server-process.ts'
 
 interface FaultsOptions {
@@ -9,6 +10,7 @@ interface FaultsOptions {
   readonly inflictions: Inflictions
   readonly clients: readonly ClientSlot[]
   readonly servers: readonly ServerProcess[]
+  readonly observers: readonly ObserverSlot[]
   readonly ttlMs: number
   /** Only where the store outlives its server. */
   readonly killServers: boolean
@@ -19,13 +21,14 @@ interface FaultsOptions {
 /** How often something befalls each client, and the servers, on average. */
 const CLIENT_EVERY_MS = 8_000
 const SERVER_EVERY_MS = 12_000
+const OBSERVERS_EVERY_MS = 4_000
 /** A client that is killed is started again, and to start fifty takes a machine its time. */
 const LEAST_MS = 300
 const UP_AGAIN_MS = 1_000
 const START_AGAIN_MS = 200
 const STARTS_MS = 60_000
 
-/** What befalls clients, their ways to the servers, and the servers. */
+/** What befalls clients and observers, their ways to the servers, and the servers. */
 export class Faults {
   readonly #options: FaultsOptions
   #isServerDown = false
@@ -35,11 +38,14 @@ export class Faults {
   }
 
   start(): void {
-    const { clients, servers, random, inflictions } = this.#options
+    const { clients, servers, observers, random, inflictions } = this.#options
     const [one, other] = [seededRandom(random.integer(2 ** 31)), seededRandom(random.integer(2 ** 31))]
     const everyMs = Math.max(LEAST_MS, CLIENT_EVERY_MS / clients.length)
     inflictions.repeat(atRandom(one, everyMs), () => this.#hurtClient(one))
     if (servers.length > 0) inflictions.repeat(atRandom(other, SERVER_EVERY_MS), () => this.#hurtServer(other))
+    if (observers.length === 0) return
+    const third = seededRandom(random.integer(2 ** 31))
+    inflictions.repeat(atRandom(third, OBSERVERS_EVERY_MS), () => this.#hurtObserver(third))
   }
 
   #hurtClient(random: Random): void {
@@ -65,6 +71,19 @@ export class Faults {
     const name = random.pick(names)
     if (name.startsWith('client') && !client.isRunning) return
     inflictions.inflict(name, kinds[name]!, forMs)
+  }
+
+  /** Only its way: it has to come back, and be told the rest. */
+  #hurtObserver(random: Random): void {
+    const { observers, ttlMs, inflictions } = this.#options
+    const { link } = random.pick(observers)
+    const kinds: Record<string, () => Damage> = {
+      'observer reset': () => void link.reset(),
+      'observer reads slowly': () => link.readSlowly(),
+      'observer blackholed': () => link.blackhole('back'),
+    }
+    const name = random.pick([...Object.keys(kinds), 'observer reset'])
+    inflictions.inflict(name, kinds[name]!, ttlMs * random.next())
   }
 
   #hurtServer(random: Random): void {

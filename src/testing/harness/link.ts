@@ -144,6 +144,14 @@ function sent(to: Socket, piece: Buffer): Promise<void> {
   return new Promise((resolve, reject) => to.write(piece, (error) => (error ? reject(error) : resolve())))
 }
 
+/** The same URL, by the link that listens on this port. */
+export function byLink(url: string, port: number): string {
+  const by = new URL(url)
+  by.hostname = '127.0.0.1'
+  by.port = String(port)
+  return by.href
+}
+
 function piecesOf(chunk: Buffer): Buffer[] {
   const pieces: Buffer[] = []
   for (let at = 0; at < chunk.length; at += PIECE_BYTES) pieces.push(chunk.subarray(at, at + PIECE_BYTES))

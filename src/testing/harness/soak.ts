@@ -5,6 +5,7 @@ import { DatabaseFaults } from './database-faults.ts'
 import { Faults } from './faults.ts'
 import { Inflictions } from './inflictions.ts'
 import { sleep } from './link.ts'
+import { FAREWELL } from './observer-slot.ts'
 import { Stage, type StageOptions } from './stage.ts'
 import { type SharedSteps, type Verdict, verdictOf } from './verdict.ts'
 import type { Watch } from './watch.ts'
@@ -17,6 +18,9 @@ interface SoakOptions extends StageOptions {
 
 const FINISH_MS = 120_000
 const QUIET_MS = 20_000
+/** Longer than it takes a store to look for what nobody has rung for. */
+const FAREWELL_MS = 60_000
+const FAREWELL_EVERY_MS = 2_000
 /** A clock that was set is further off than this. */
 const CLOCK_MS = 5
 
@@ -50,6 +54,7 @@ class SoakRun {
     const watch = await this.#stage.watch()
     const policy = await watch.policy()
     await this.#expectQuiet(watch)
+    await this.#finishObservers(watch)
     await watch.close()
     await this.#stopServers()
     this.#seen()
@@ -59,6 +64,7 @@ class SoakRun {
       shared: await this.#shared(aheadMs),
       violations: this.#violations,
       journals: this.#stage.journals,
+      observers: this.#stage.observers,
       faults: this.#inflictions.counts,
       writes: { made: storage.writes, refused: storage.refused },
     })
@@ -69,16 +75,17 @@ class SoakRun {
   }
 
   async #hurt(): Promise<void> {
-    const { clients, servers, database } = this.#stage
+    const { clients, servers, observers, database } = this.#stage
     const random = seededRandom(this.#options.seed)
     const { ttlMs, killServers } = this.#options
     const common = { random, inflictions: this.#inflictions }
     const isStoreHurt = database !== undefined
-    new Faults({ ...common, clients, servers, ttlMs, killServers, isStoreHurt }).start()
+    new Faults({ ...common, clients, servers, observers, ttlMs, killServers, isStoreHurt }).start()
     if (database) new DatabaseFaults({ ...common, database }).start()
     await this.#pass()
     await this.#inflictions.heal()
     for (const { links } of clients) for (const link of links) link.heal()
+    for (const { link } of observers) link.heal()
   }
 
   async #pass(): Promise<void> {
@@ -124,6 +131,22 @@ class SoakRun {
     }
     // One more look at the heap, now that nobody is there.
     if (this.#stage.servers.length > 0) await sleep(6_000)
+  }
+
+  /** Observers have heard all there is once they hear of what happens last; one that has a gap just then, of the next. */
+  async #finishObservers(watch: Watch): Promise<void> {
+    const { observers } = this.#stage
+    const endMs = Date.now() + FAREWELL_MS
+    for (const observer of observers) observer.finish()
+    for (let farewells = 1; observers.some(({ isRunning }) => isRunning) && Date.now() < endMs; farewells++) {
+      await watch.reference(FAREWELL, `harness-${farewells}`)
+      const againMs = Date.now() + FAREWELL_EVERY_MS
+      while (observers.some(({ isRunning }) => isRunning) && Date.now() < againMs) await sleep(50)
+    }
+    for (const { name, isRunning, crash } of observers) {
+      if (isRunning) this.#violated(18, `${name} was not told of what happened last within ${FAREWELL_MS} ms`)
+      if (crash !== undefined) this.#violated(0, crash)
+    }
   }
 
   async #stopServers(): Promise<void> {

@@ -5,6 +5,7 @@ import { Journal } from '../journal.ts'
 import { ClientSlot, type SlotOptions } from './client-slot.ts'
 import { Database } from './database.ts'
 import { sleep } from './link.ts'
+import { ObserverSlot } from './observer-slot.ts'
 import { soakConfig, soakPolicy } from './policy.ts'
 import { Processes } from './processes.ts'
 import { ServerProcess } from './server-process.ts'
@@ -26,6 +27,8 @@ export interface StageOptions {
   /** The run's own database loses what it has just committed, when it is killed. */
   readonly isDatabaseForgetful: boolean
   readonly ttlMs: number
+  /** Two observers listen to everything beside the clients. */
+  readonly observe: boolean
 }
 
 const TASKS = 3
@@ -36,6 +39,7 @@ const CALLS_A_SECOND = 250
 const DATABASE_CALLS_A_SECOND = 100
 const STARTING_MS = 100
 const CONNECTIONS_A_PROCESS = 20
+const OBSERVERS = 2
 
 /** All that takes part in a run, in one folder: the database, the servers, the clients, and what they write to. */
 export class Stage {
@@ -48,6 +52,7 @@ export class Stage {
   #database: Database | undefined
   #servers: readonly ServerProcess[] = []
   #clients: readonly ClientSlot[] = []
+  #observers: readonly ObserverSlot[] = []
 
   constructor(options: StageOptions) {
     this.#options = options
@@ -66,19 +71,27 @@ export class Stage {
     return this.#clients
   }
 
+  get observers(): readonly ObserverSlot[] {
+    return this.#observers
+  }
+
   /** Where everybody has written what happened. */
   get journals(): { readonly servers: readonly string[]; readonly others: readonly string[] } {
     const clients = this.#clients.flatMap(({ journals }) => journals)
-    return { servers: this.#servers.map(({ journal }) => journal), others: [this.#journalPath, ...clients] }
+    const observers = this.#observers.map(({ journal }) => journal)
+    const others = [this.#journalPath, ...clients, ...observers]
+    return { servers: this.#servers.map(({ journal }) => journal), others }
   }
 
   async open(): Promise<void> {
     const { store, servers, clients, library, isDatabaseForgetful: isForgetful } = this.#options
+    const opening = library ? clients + OBSERVERS : 0
     if (store.startsWith('mysql:')) {
-      const maxConnections = 50 + CONNECTIONS_A_PROCESS * (servers + (library ? clients : 0))
+      const maxConnections = 50 + CONNECTIONS_A_PROCESS * (servers + opening)
       this.#database = await Database.open({ store, folder: this.folder, maxConnections, isForgetful })
     }
     await this.#startServers()
+    await this.#startObservers()
     await this.#startClients()
   }
 
@@ -91,7 +104,7 @@ export class Stage {
   async close(): Promise<void> {
     this.#processes.killAll()
     this.storage.close()
-    for (const client of this.#clients) client.close()
+    for (const each of [...this.#clients, ...this.#observers]) each.close()
     this.#journal.close()
     await this.#database?.stop()
   }
@@ -107,6 +120,18 @@ export class Stage {
     })
     // All at once: whoever is the first makes the tables, and says what the policy is.
     await Promise.all(this.#servers.map((server) => server.start()))
+  }
+
+  /** Each at another server where there are several. */
+  async #startObservers(): Promise<void> {
+    const { observe, library } = this.#options
+    const targets = library ? [this.#database!] : this.#servers
+    this.#observers = Array.from({ length: observe ? OBSERVERS : 0 }, (_, index) => {
+      const target = targets[index % targets.length]!
+      const options = { index, folder: this.folder, target, ...(library && { library: this.#library() }) }
+      return new ObserverSlot(this.#processes, options)
+    })
+    for (const observer of this.#observers) await observer.open()
   }
 
   async #startClients(): Promise<void> {

@@ -2,10 +2,13 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Policy } from '../../core/index.ts'
 import { checkHistory, type Violation } from '../check-history.ts'
+import { checkTold, type ToldVerdict } from '../check-told.ts'
 import type { History, HistoryRecord } from '../history.ts'
 import { Journal, mergeJournals, readJournal, type TimedRecord } from '../journal.ts'
 import { besideSteps, checkKept, type KeptStep, timedSteps } from '../shared-history.ts'
+import { type Note, tellingOf } from '../telling.ts'
 import { withoutLostTails } from './lost-tails.ts'
+import { FAREWELL } from './observer-slot.ts'
 
 interface Evidence {
   readonly folder: string
@@ -14,6 +17,8 @@ interface Evidence {
   readonly violations: readonly Violation[]
   readonly journals: { readonly servers: readonly string[]; readonly others: readonly string[] }
   readonly shared: SharedSteps | undefined
+  /** Where those have written down what they were told who listened to everything. */
+  readonly observers: readonly { readonly name: string; readonly notes: string }[]
   readonly faults: Readonly<Record<string, number>>
   readonly writes: { readonly made: number; readonly refused: number }
 }
@@ -31,6 +36,8 @@ export interface Verdict {
   readonly faults: Readonly<Record<string, number>>
   /** Of the first server, in bytes, after a collection each. */
   readonly heap: readonly number[]
+  /** What was found out about what observers were told; nothing where there were none. */
+  readonly told: ToldVerdict['counts'] | undefined
   readonly history: History
   /** Where the histories are, where something was violated. */
   readonly folder: string | undefined
@@ -45,7 +52,8 @@ export function verdictOf(evidence: Evidence): Verdict {
   const { history, violations } = evidence.shared
     ? ofShared(evidence.shared, [...servers, ...others], policy)
     : ofServers(servers, others, policy)
-  const all = [...evidence.violations, ...violations]
+  const told = evidence.observers.length > 0 ? toldOf(evidence, servers) : undefined
+  const all = [...evidence.violations, ...violations, ...(told?.violations ?? [])]
   const heap = (servers[0] ?? []).flatMap((record) =>
     record.kind === 'server' && record.what === 'heap' ? [record.count] : [],
   )
@@ -53,7 +61,22 @@ export function verdictOf(evidence: Evidence): Verdict {
   if (all.length === 0) rmSync(folder, { recursive: true })
   else if (evidence.shared)
     keep(join(folder, 'store.jsonl'), timedSteps(evidence.shared.steps, evidence.shared.aheadMs))
-  return { violations: all, counts, faults, heap, history, folder: all.length > 0 ? folder : undefined }
+  const kept = all.length > 0 ? folder : undefined
+  return { violations: all, counts, faults, heap, told: told?.counts, history, folder: kept }
+}
+
+/** Steps that a killed server has lost may be among these: observers know of the gap that it left. */
+function toldOf({ observers, shared }: Evidence, servers: Journals): ToldVerdict {
+  const steps = shared
+    ? timedSteps(
+        [...shared.steps].sort((a, b) => a.order - b.order),
+        shared.aheadMs,
+      )
+    : servers.flat()
+  return checkTold({
+    tellings: observers.map(({ name, notes }) => tellingOf(name, readJournal<Note>(notes))),
+    steps: steps.filter((record) => record.kind === 'step').filter(({ resource }) => resource !== FAREWELL),
+  })
 }
 
 type Journals = readonly (readonly TimedRecord[])[]

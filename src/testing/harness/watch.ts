@@ -7,19 +7,25 @@ export interface Watch {
   policy(): Promise<Policy>
   /** Resources that are held or waited for. */
   active(): Promise<readonly { readonly resource: string }[]>
+  /** Makes something happen to a resource that observers are told of. */
+  reference(resource: string, node: string): Promise<void>
   close(): Promise<void>
 }
 
 /** Through a server, wherever it listens now. */
 export function serverWatch(server: { readonly url: string }): Watch {
-  const get = async (path: string) => {
-    const reply = await fetch(server.url + path)
+  const ask = async (path: string, init?: RequestInit) => {
+    const reply = await fetch(server.url + path, init)
     if (!reply.ok) throw new Error(`${path} was answered ${reply.status} ${await reply.text()}`)
     return reply.json()
   }
   return {
-    policy: async () => ((await get('/v1/policy')) as { policy: Policy }).policy,
-    active: async () => ((await get('/v1/resources?active=true')) as { resources: { resource: string }[] }).resources,
+    policy: async () => ((await ask('/v1/policy')) as { policy: Policy }).policy,
+    active: async () => ((await ask('/v1/resources?active=true')) as { resources: { resource: string }[] }).resources,
+    reference: async (resource, node) => {
+      const headers = { 'content-type': 'application/json' }
+      await ask('/v1/references/add', { method: 'POST', headers, body: JSON.stringify({ resource, node }) })
+    },
     close: async () => {},
   }
 }
@@ -31,6 +37,9 @@ export async function storeWatch(options: LibraryOptions): Promise<Watch> {
   return {
     policy: async () => (await store.policy()).policy,
     active: async () => (await store.list({ active: true, limit: 1_000 })).resources,
+    reference: async (resource, node) => {
+      await service.call({ type: 'add-reference', namespace: 'default', resource, node })
+    },
     close: () => service.close(),
   }
 }

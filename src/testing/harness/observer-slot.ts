@@ -1,0 +1,67 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { byLink, Link, type Target } from './link.ts'
+import type { ObserverConfig } from './observer.ts'
+import type { Processes, Started } from './processes.ts'
+
+const PROGRAM = fileURLToPath(new URL('./observer.js', import.meta.url))
+
+/** Nobody works on it: what happens to it tells observers that the run is over. */
+export const FAREWELL = 'farewell'
+
+export interface ObserverOptions {
+  readonly index: number
+  readonly folder: string
+  /** What it listens at: a server, or the database where it opens the store itself. */
+  readonly target: Target
+  readonly library?: ObserverConfig['library']
+}
+
+/** An observer: its one way to what it listens at, and its process. */
+export class ObserverSlot {
+  readonly name: string
+  readonly link: Link
+  readonly notes: string
+  readonly journal: string
+  /** Why it ended although nobody wanted it to. */
+  crash: string | undefined
+  readonly #processes: Processes
+  readonly #library: ObserverConfig['library']
+  #started: Started | undefined
+
+  constructor(processes: Processes, { index, folder, target, library }: ObserverOptions) {
+    this.#processes = processes
+    this.#library = library
+    this.name = `observer-${index}`
+    this.link = new Link(target)
+    this.notes = join(folder, `${this.name}.notes.jsonl`)
+    this.journal = join(folder, `${this.name}.jsonl`)
+  }
+
+  get isRunning(): boolean {
+    return this.#started !== undefined
+  }
+
+  async open(): Promise<void> {
+    const { name, notes, journal } = this
+    const port = await this.link.listen()
+    const library = this.#library && { ...this.#library, store: byLink(this.#library.store, port) }
+    const url = `http://127.0.0.1:${port}`
+    const config: ObserverConfig = { name, url, notes, journal, farewell: FAREWELL, ...(library && { library }) }
+    const started = this.#processes.start([PROGRAM, JSON.stringify(config)])
+    this.#started = started
+    void started.ended.then((how) => {
+      this.#started = undefined
+      if (how !== 0) this.crash = `${name} ended with ${how}: ${started.complaint()}`
+    })
+  }
+
+  /** Lets it go when it is next told of the farewell. */
+  finish(): void {
+    this.#started?.child.stdin?.end()
+  }
+
+  close(): void {
+    this.link.close()
+  }
+}

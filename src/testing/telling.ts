@@ -1,0 +1,102 @@
+import type { WireEvent } from '../protocol/index.ts'
+import { heard } from '../service/fan-out.ts'
+import type { StepRecord } from './history.ts'
+
+/** What an observer of everything writes down: what it was told, and that its stream has ended and is opened again. */
+export type Note = { readonly event: WireEvent } | { readonly cut: string }
+
+/** With the moment of its writing, by the machine's clock. */
+export type Timed<Entry> = Entry & { readonly monoMs: number }
+
+/** An event as everybody is told it who listens to all: ids are a server's own, and not a part of it. */
+export type ObservedEvent = Extract<WireEvent, { readonly atMs: number }>
+
+/** One event, and the text that is the same for everybody who is told of it. */
+export interface Told {
+  readonly event: ObservedEvent
+  readonly text: string
+  readonly monoMs: number
+}
+
+/** What was told without a gap, by resource; in the order in which it was told. */
+export interface Stretch {
+  readonly startMs: number
+  /** When the gap after it was told; `Infinity` where there is none. */
+  endMs: number
+  readonly of: Map<string, Told[]>
+}
+
+/** All that somebody was told. */
+export interface Telling {
+  readonly name: string
+  readonly stretches: readonly Stretch[]
+  readonly events: number
+  /** How often it was told that it may have missed some. */
+  readonly gaps: number
+  /** How often it came back and was told the rest. */
+  readonly resumed: number
+}
+
+/** What an observer has heard. Every `state` begins a stretch: the first of all, or the one after a `reset`. */
+export function tellingOf(name: string, notes: readonly Timed<Note>[]): Telling {
+  const stretches: Stretch[] = []
+  let events = 0
+  let resumed = 0
+  let wasCut = false
+  for (const note of notes) {
+    if ('cut' in note) {
+      wasCut = true
+      continue
+    }
+    const { event, monoMs } = note
+    if (event.type === 'reset') continue
+    const last = stretches.at(-1)
+    if (event.type === 'state') {
+      if (last) last.endMs = monoMs
+      stretches.push({ startMs: monoMs, endMs: Infinity, of: new Map() })
+    } else {
+      if (!last) throw new Error(`${name} was told of ${event.type} before the state`)
+      add(last, { event, text: textOf(event), monoMs })
+      events++
+      if (wasCut) resumed++
+    }
+    wasCut = false
+  }
+  return { name, stretches, events, gaps: Math.max(0, stretches.length - 1), resumed }
+}
+
+/** What there was to be told: the events of the steps that a store has taken, which are in the order of each resource. */
+export function tellingOfHistory(steps: readonly Timed<StepRecord>[]): Telling {
+  const whole: Stretch = { startMs: -Infinity, endMs: Infinity, of: new Map() }
+  let events = 0
+  for (const { namespace, resource, nowMs, monoMs, events: taken } of steps) {
+    for (const event of taken) {
+      for (const wire of heard({ of: 'all' }, { ...event, namespace, resource, atMs: nowMs, seq: 0 })) {
+        add(whole, { event: wire as ObservedEvent, text: textOf(wire), monoMs })
+        events++
+      }
+    }
+  }
+  return { name: 'the history', stretches: [whole], events, gaps: 0, resumed: 0 }
+}
+
+/** For people. */
+export function describeTold({ event: { namespace: _, resource: __, atMs: ___, type, ...rest } }: Told): string {
+  return `${type} ${JSON.stringify(rest).replaceAll('"', '')}`
+}
+
+function add({ of }: Stretch, told: Told): void {
+  const { namespace, resource } = told.event
+  const name = JSON.stringify([namespace, resource])
+  const all = of.get(name)
+  if (all) all.push(told)
+  else of.set(name, [told])
+}
+
+/** In one order of its keys, whoever has written it. */
+function textOf(event: WireEvent): string {
+  return JSON.stringify(event, (_, value) => {
+    if (value === null || typeof value !== 'object' || Array.isArray(value)) return value
+    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+  })
+}
