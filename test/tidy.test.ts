@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -19,10 +19,15 @@ import { readTree, type SourceTree, treeOf } from './tidy/source-tree.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
-/** What users import: the sources of package.json's `exports`. */
+/** What users import: the sources of package.json's `exports`. A `*` stands for any of the folders there. */
 function entries(): string[] {
   const { exports }: { exports: Record<string, { default: string }> } = JSON.parse(read('package.json'))
-  return Object.values(exports).map((each) => each.default.replace('./dist/', 'src/').replace('.js', '.ts'))
+  return Object.values(exports)
+    .map((each) => each.default.replace('./dist/', 'src/').replace('.js', '.ts'))
+    .flatMap((path) => {
+      const [folder, file] = path.split('*')
+      return file === undefined ? path : readdirSync(join(root, folder!)).map((name) => `${folder}${name}${file}`)
+    })
 }
 
 /** Where real time, timers and chance may be touched, and why. Everywhere else they are injected. */
@@ -38,6 +43,7 @@ const REAL_TIME = {
   'src/server/json-lines.ts': 'the time of a line in the log is that of the wall clock',
   'src/cli/': 'a person at a terminal lives in real time',
   'src/testing/harness/': 'real processes on real machines',
+  'src/testing/conformance/eventually.ts': 'awaits other processes and databases',
   'src/testing/simulator/cli.ts': 'says how long a run has taken',
   'src/testing/server-history.ts': 'weighs the memory of a real server now and then',
   'src/testing/journal.ts': 'the one monotonic clock that all processes of a machine share',
@@ -53,8 +59,10 @@ const REPLACED: readonly ReplacedWord[] = [
   { word: 'history', now: 'buffer', in: ['src/service/'] },
   { word: 'ask', now: 'acquire', in: ['src/testing/conformance/case.ts'] },
   { word: 'parts', now: 'options', in: ['src/server/'] },
-  { word: 'standpoint', now: 'place', in: ['src/protocol/', 'src/service/', 'src/server/', 'src/core/'] },
+  { word: 'standpoint', now: 'place' },
   { word: 'surroundings', now: 'what they are' },
+  { word: 'strays', now: 'unknown places' },
+  { word: 'care', now: 'maintenance' },
   { word: 'rest', now: 'what is in it', isName: true },
   { word: 'utils', now: 'what is in it' },
   { word: 'helpers', now: 'what they do' },
@@ -204,6 +212,8 @@ describe('the checks', () => {
   test('a word that was replaced is found in names of things and files, as a word and nowhere else', () => {
     const replaced = [
       { word: 'in the way', now: 'blocking' },
+      { word: 'strays', now: 'unknown places' },
+      { word: 'care', now: 'maintenance' },
       { word: 'rest', now: 'others', in: ['src/a/'] },
       { word: 'kill', now: 'end', isName: true } as const,
     ]

@@ -3,7 +3,7 @@ import type { Timers } from './timers.ts'
 
 export type Sink = (event: WireEvent, id: string) => void
 
-export interface CatchUpOptions {
+interface CatchUpOptions {
   readonly sink: Sink
   /** How things stand. */
   readonly readState: () => Promise<WireEvent>

@@ -3,7 +3,7 @@ import { type Difference, type Line, lockstep, type Match } from './lockstep.ts'
 import { describeTold, type ObservedEvent, type Telling, type Timed, type Told, tellingOfHistory } from './telling.ts'
 import type { Violation } from './violation.ts'
 
-export interface ToldOptions {
+interface ToldOptions {
   /** What each of those was told who listened to everything. */
   readonly tellings: readonly Telling[]
   /** What there was to be told, where somebody has written it down: those of one resource in their order. */

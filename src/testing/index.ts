@@ -16,4 +16,4 @@ export { type Action, type Fault, filePlanOf, type Plan, planOf, type Swarm } fr
 export { type SeedResult, type SeedsOptions, simulateSeeds } from './simulator/seeds.ts'
 export { type Shrunk, shrink } from './simulator/shrink.ts'
 export { type Counts as SimulationCounts, type RunResult, simulate } from './simulator/simulate.ts'
-export { type ConformanceOptions, storeConformance } from './store-conformance.ts'
+export { type ConformanceOptions, type ConformanceStore, storeConformance } from './store-conformance.ts'

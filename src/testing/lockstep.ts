@@ -17,12 +17,12 @@ export interface Match {
   readonly to: number
 }
 
-export interface Lockstep {
+interface Lockstep {
   readonly matches: readonly Match[]
   readonly differences: readonly Difference[]
 }
 
-export interface LockstepOptions {
+interface LockstepOptions {
   /** The other has missed nothing: what it was not told did not happen. */
   readonly isOtherWhole: boolean
 }
@@ -121,9 +121,9 @@ class Walk implements Lockstep {
   }
 
   /** What has no place beside the other: after its end, or where nothing stands that is there once only. */
-  #leftOver(rest: readonly Told[], isAfterEnd: boolean): void {
+  #leftOver(remaining: readonly Told[], isAfterEnd: boolean): void {
     const texts = new Set(this.#other.map(({ text }) => text))
-    const told = isAfterEnd ? rest[0] : rest.find(({ text }) => !texts.has(text))
+    const told = isAfterEnd ? remaining[0] : remaining.find(({ text }) => !texts.has(text))
     if (told) this.#differ(told, undefined)
   }
 

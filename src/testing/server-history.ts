@@ -4,7 +4,7 @@ import { Journal } from './journal.ts'
 import { recordSessions } from './record-sessions.ts'
 import { watchDeadlocks } from './watch-deadlocks.ts'
 
-export interface ServerHistory {
+interface ServerHistory {
   /** To be told of every step that the store takes, in its order and as it takes it. */
   readonly onStep: (step: Omit<StepRecord, 'kind'>) => void
   /**

@@ -19,7 +19,7 @@ export interface Told {
 }
 
 /** What was told without a gap, by resource; in the order in which it was told. */
-export interface Stretch {
+interface Stretch {
   readonly startMs: number
   /** When the gap after it was told; `Infinity` where there is none. */
   endMs: number
@@ -81,8 +81,8 @@ export function tellingOfHistory(steps: readonly Timed<StepRecord>[]): Telling {
 }
 
 /** For people. */
-export function describeTold({ event: { namespace: _, resource: __, atMs: ___, type, ...rest } }: Told): string {
-  return `${type} ${JSON.stringify(rest).replaceAll('"', '')}`
+export function describeTold({ event: { namespace: _, resource: __, atMs: ___, type, ...details } }: Told): string {
+  return `${type} ${JSON.stringify(details).replaceAll('"', '')}`
 }
 
 function add({ of }: Stretch, told: Told): void {

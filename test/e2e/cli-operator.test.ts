@@ -50,9 +50,9 @@ describe.concurrent('baton serve', () => {
     ['serve', []],
     ['run', ['lock', 'x', '--', 'true']],
     ['store check', []],
-  ])('baton %s tells a wrong URL of a store, 64, from a store that cannot be used, 69', async (command, rest) => {
+  ])('baton %s tells a wrong URL of a store, 64, from a store that cannot be used, 69', async (command, flags) => {
     writeFileSync(folder.path('no-directory'), '')
-    const on = (url: string) => baton([...command.split(' '), '--store', url, ...rest])
+    const on = (url: string) => baton([...command.split(' '), '--store', url, ...flags])
     const wrong = await on('file://elsewhere/share')
     expect([wrong.code, wrong.stderr]).toEqual([64, expect.stringMatching(/^baton: .*write file:DIR, [^\n]*\n$/)])
     const unfit = await on(`file:${folder.path('no-directory')}`)

@@ -68,10 +68,15 @@ export function realTime(tree: SourceTree, allowed: readonly string[]): Finding[
 const SQL =
   /\b(SELECT|INSERT|UPDATE|DELETE|CREATE TABLE|ALTER TABLE|START TRANSACTION|COMMIT|ROLLBACK|KILL QUERY|UNIX_TIMESTAMP)\b/
 
-/** Files of a store in a SQL database that could stand in any other store: no SQL, no driver, none of its error numbers. */
+/**
+ * Files of a store in a SQL database that could stand in any other store: no SQL, no driver, none of its error numbers. Every
+ * store has an index and a `kind.ts`.
+ */
 export function withoutSql(tree: SourceTree, folder: string, driver: string): Finding[] {
   return sources(tree)
-    .filter(({ path, exports }) => isIn(path, folder) && !isTest(path) && !isIndex(exports))
+    .filter(
+      ({ path, exports }) => isIn(path, folder) && !isTest(path) && !isIndex(exports) && !path.endsWith('/kind.ts'),
+    )
     .filter(
       ({ strings, packages, identifiers }) =>
         !strings.some((each) => SQL.test(each)) && !packages.has(driver) && !identifiers.has('errno'),

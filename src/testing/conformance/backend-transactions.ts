@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { shardOf } from '../../stores/address.ts'
 import type { Backend, OpenedResource } from '../../stores/remote/index.ts'
 import { type BackendCase, change, commit, look, opening, written } from './backend-case.ts'
-import { becomes } from './eventually.ts'
+import { aWhile, becomes } from './eventually.ts'
 
 /** Two ids whose fences have the same floor. */
 function neighbours(): [string, string] {
@@ -95,7 +95,7 @@ export const transactions: readonly BackendCase[] = [
           if (how === 'lost') clock.jump(1_000)
           ending ??= second.endSession('s', how)
           // It either waits for this transaction, or makes it fail.
-          await Promise.race([ending, new Promise((resolve) => setTimeout(resolve, 300))])
+          await Promise.race([ending, aWhile()])
           const gained = wasAlive ? [place] : []
           await transaction.commit([change(how, { state: written('held'), places: { gained, lost: [] } })])
         })

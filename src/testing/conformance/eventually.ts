@@ -10,3 +10,8 @@ export async function becomes(isSo: () => boolean | Promise<boolean>): Promise<v
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   }
 }
+
+/** Long enough for whatever does not have to wait. */
+export function aWhile(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 300))
+}

@@ -9,7 +9,7 @@ const PROGRAM = fileURLToPath(new URL('./observer.js', import.meta.url))
 /** Nobody works on it: what happens to it tells observers that the run is over. */
 export const FAREWELL = 'farewell'
 
-export interface ObserverOptions {
+interface ObserverOptions {
   readonly index: number
   readonly folder: string
   /** What it listens at: a server, or the database where it opens the store itself. */
