@@ -13,13 +13,14 @@ interface ByOwner extends OnKey {
   readonly owner: string
 }
 
-/** One actor on one key: it holds there, or waits. */
+/** One actor on one key: what hangs off a session. A hold, a grant not yet claimed, or a place in line. */
 export interface Place extends Omit<ByOwner, 'atMs' | 'node'> {
   /** Absent only for what an older version has written down. */
   readonly node?: string | undefined
 }
 
-interface PlaceStanding extends Place {
+/** A place, and how it stands. */
+interface PlaceState extends Place {
   readonly standing: Standing
 }
 
@@ -30,7 +31,7 @@ type StateEvent =
       readonly type: 'state'
       readonly of: 'session'
       readonly alive: boolean
-      readonly places: readonly PlaceStanding[]
+      readonly places: readonly PlaceState[]
     }
   | { readonly type: 'state'; readonly of: 'resource'; readonly view: ResourceView | null }
   | { readonly type: 'state'; readonly of: 'all' }
