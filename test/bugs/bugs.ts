@@ -80,19 +80,19 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'fences are forgotten at clean-up',
-    file: 'stores/shards.js',
+    file: 'stores/resident/shards.js',
     find: 'shard.fenceFloor = Math.max(shard.fenceFloor, resource.fence);',
     replace: '',
   },
   {
     name: 'a renewal revives a session that has ended',
-    file: 'stores/sessions.js',
+    file: 'stores/resident/sessions.js',
     find: 'if (!session)\n            return SESSION_LOST;',
     replace: "if (!session)\n            return { status: 'alive', ttlMs: 1000, places: 0 };",
   },
   {
     name: 'a session forgets its places',
-    file: 'stores/sessions.js',
+    file: 'stores/resident/sessions.js',
     find: 'places.set(placeName(each), each)',
     replace: 'void each',
   },
@@ -117,7 +117,7 @@ export const bugs: readonly Bug[] = [
   {
     name: 'what a waiter was told is not kept for it',
     file: 'core/memory.js',
-    find: 'resource.answers.set(askName(ask), kept);',
+    find: 'resource.answers.set(ask, kept);',
     replace: 'void kept;',
   },
   {
