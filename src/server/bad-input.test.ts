@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { newWorld } from '../../test/e2e/server-world.ts'
+import { newWorld } from '../../test/server/server-world.ts'
 import { routes } from '../protocol/index.ts'
 
 const good = { operation: 'pull', resource: 'x', node: 'a' }

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { newWorld, type World } from '../../test/e2e/server-world.ts'
+import { newWorld, type World } from '../../test/server/server-world.ts'
 
 const MIB = 1024 * 1024
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { newWorld, quiet } from '../../test/e2e/server-world.ts'
+import { newWorld, quiet } from '../../test/server/server-world.ts'
 
 const key = { operation: 'pull', resource: 'x' }
 const success = { ...key, owner: 'a', fence: 1, outcome: 'success' }

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { newWorld, quiet, type World } from '../../test/e2e/server-world.ts'
+import { newWorld, quiet, type World } from '../../test/server/server-world.ts'
 
 test('there is a limit to the number of streams, and one that closes makes room', async () => {
   const { stream, get, app } = newWorld({ limits: { streams: 2 } })

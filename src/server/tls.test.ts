@@ -5,7 +5,7 @@ import { get, type RequestOptions } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { newWorld } from '../../test/e2e/server-world.ts'
+import { newWorld } from '../../test/server/server-world.ts'
 
 const { key, cert } = selfSigned()
 

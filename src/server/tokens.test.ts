@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { newWorld } from '../../test/e2e/server-world.ts'
+import { newWorld } from '../../test/server/server-world.ts'
 import type { Token } from './tokens.ts'
 
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest('hex')

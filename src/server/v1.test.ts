@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { newWorld } from '../../test/e2e/server-world.ts'
+import { newWorld } from '../../test/server/server-world.ts'
 import { type RequestType, routes } from '../protocol/index.ts'
 import { StoreUnavailable, UnknownOutcome } from '../service/index.ts'
 import type { Store } from '../stores/store.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { newWorld, quiet } from '../../../test/e2e/server-world.ts'
+import { newWorld, quiet } from '../../../test/server/server-world.ts'
 
 const body = (node: string, more: object = {}) => ({ type: 'pull', resource_id: 'x', node_id: node, ...more })
 

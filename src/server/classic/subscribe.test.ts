@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { GoClient, inTime } from '../../../test/e2e/go-client.ts'
-import { newWorld, quiet, type World } from '../../../test/e2e/server-world.ts'
+import { GoClient, inTime } from '../../../test/server/go-client.ts'
+import { newWorld, quiet, type World } from '../../../test/server/server-world.ts'
 import { completePolicy } from '../../core/index.ts'
 
 const body = (node: string, more: object = {}) => ({ type: 'pull', resource_id: 'x', node_id: node, ...more })
