@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { afterAll } from 'vitest'
+import { afterAll, expect } from 'vitest'
 
 const HARNESS = fileURLToPath(new URL('../../dist/testing/harness/cli.js', import.meta.url))
 const children = new Set<ChildProcess>()
@@ -38,6 +38,16 @@ export async function soak(...flags: string[]): Promise<Soaked> {
     what: what!,
   }))
   return { code, output, violations }
+}
+
+/** In minutes. */
+export const TWENTY_SECONDS = String(20 / 60)
+/** The harness itself asks this of longer runs only. */
+const WORK = ['grants', 'hand-overs', 'skips', 'expiries', 'lost grants']
+
+/** A run that met no such fault, or did not get to do such work, has shown nothing. */
+export function expectMet(output: string, faults: readonly string[]): void {
+  for (const each of [...faults, ...WORK]) expect(output).toMatch(new RegExp(`\\b[1-9]\\d* ${each}`))
 }
 
 /** For tests that mean to see a violation: nobody will look at its histories. */
