@@ -85,6 +85,13 @@ module.exports = {
       to: { path: '^src/main\\.ts$' },
     },
     {
+      name: 'units-know-no-e2e',
+      comment: 'What unit tests share with others stands outside of test/e2e, which is about built processes.',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^test/e2e/' },
+    },
+    {
       name: 'no-circular',
       severity: 'error',
       from: {},

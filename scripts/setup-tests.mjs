@@ -1,29 +1,34 @@
-// What the tests need beside Node: checked, and installed where this user may (root on Debian and its kin).
+// What the tests need beside Node: looked for, and installed where this user may (root on Debian and its kin).
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { needs } from './test-plan.mjs'
 
-const needed = [
-  { program: 'openssl', package: 'openssl' },
-  { program: 'mariadbd', package: 'mariadb-server-core' },
-  // mariadb-install-db calls it, and comes without it.
-  { program: 'my_print_defaults', package: 'mariadb-client-core' },
-  ...(process.platform === 'linux' ? [{ program: 'strace', package: 'strace' }] : []),
-]
 // What only administrators run is not in everybody's path.
 const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
-const isThere = (program) => spawnSync('sh', ['-c', `command -v ${program}`], { env: { PATH } }).status === 0
+const isProgram = (name) => spawnSync('sh', ['-c', `command -v ${name}`], { env: { PATH } }).status === 0
+const findMissing = () => needs.filter((need) => !(need.package ? isProgram(need.name) : canMount()))
 
-let missing = needed.filter(({ program }) => !isThere(program))
-if (missing.length > 0 && process.getuid?.() === 0 && isThere('apt-get')) {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const packages = missing.map((each) => each.package)
-  const install = () => spawnSync('apt-get', ['install', '-y', '-q', ...packages], { env, stdio: 'inherit' }).status
-  if (install() !== 0) {
-    spawnSync('apt-get', ['update', '-q'], { env, stdio: 'inherit' })
-    install()
+/** Installs what can be; returns the names of what is still missing. */
+export function setUp() {
+  const packages = findMissing().flatMap((need) => need.package ?? [])
+  if (packages.length > 0 && process.getuid?.() === 0 && isProgram('apt-get')) {
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+    const apt = (...args) => spawnSync('apt-get', args, { env, stdio: 'inherit' }).status === 0
+    const failed = packages.filter((name) => !apt('install', '-y', '-q', name))
+    if (failed.length > 0 && apt('update', '-q')) for (const name of failed) apt('install', '-y', '-q', name)
   }
-  missing = needed.filter(({ program }) => !isThere(program))
+  return findMissing().map(({ name }) => name)
 }
-for (const { program, package: name } of missing) {
-  console.error(`the tests need ${program}: install it, e.g. with \`apt-get install ${name}\``)
+
+/** Root may not, inside of some containers. */
+function canMount() {
+  const directory = mkdtempSync(join(tmpdir(), 'baton-mount-'))
+  const run = (program, ...args) => spawnSync(program, args, { stdio: 'ignore' }).status === 0
+  try {
+    return run('mount', '-t', 'tmpfs', 'tmpfs', directory) && run('umount', directory)
+  } finally {
+    rmdirSync(directory)
+  }
 }
-process.exit(missing.length === 0 ? 0 : 1)

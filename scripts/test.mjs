@@ -1,15 +1,22 @@
 // Everything that must hold, in one run: types, lint, import rules, then every test. The last line counts the tests.
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { setUp } from './setup-tests.mjs'
+import { planOf } from './test-plan.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
+const plan = planOf({ missing: setUp(), args: process.argv.slice(2), ci: process.env.CI })
+if (plan.isRefused) {
+  console.error([...plan.lines, 'FAILED: nothing may be left out with --all, or where CI is set'].join('\n'))
+  process.exit(1)
+}
+
 const bin = (path) => [process.execPath, join('node_modules', path)]
 const checks = [
-  ['what the tests need', process.execPath, 'scripts/setup-tests.mjs'],
   ['build', process.execPath, 'scripts/build.mjs'],
   ['types of the core, alone', ...bin('typescript/bin/tsc'), '-p', 'src/core'],
   ['types', ...bin('typescript/bin/tsc'), '-p', '.'],
@@ -22,36 +29,51 @@ const checks = [
     'src',
   ],
 ]
-
+const secondsSince = (startMs) => `${((Date.now() - startMs) / 1000).toFixed(1)} s`
 for (const [name, command, ...args] of checks) {
   const startMs = Date.now()
   const { status } = spawnSync(command, args, { stdio: 'inherit' })
-  console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name} (${((Date.now() - startMs) / 1000).toFixed(1)} s)`)
+  console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name} (${secondsSince(startMs)})`)
   if (status !== 0) process.exit(1)
 }
 
-// Tests of real processes want the machine for themselves; the others share it.
-const rounds =
-  process.argv.length > 2
-    ? [process.argv.slice(2)]
-    : [
-        ['src', 'test/scenarios', 'test/sdk', 'test/stores', 'test/rules'],
-        ['--no-file-parallelism', 'test/e2e', 'test/simulator', 'test/bugs'],
-      ]
-const total = { passed: 0, failed: 0, skipped: 0 }
-let broken = false
-for (const round of rounds) {
-  const folder = mkdtempSync(join(tmpdir(), 'baton-test-'))
-  const report = join(folder, 'report.json')
-  const [node, vitest] = bin('vitest/vitest.mjs')
-  const args = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...round]
-  const { status } = spawnSync(node, [vitest, ...args], { stdio: 'inherit' })
-  const counts = JSON.parse(readFileSync(report, 'utf8'))
+const folder = mkdtempSync(join(tmpdir(), 'baton-test-'))
+const children = new Set()
+process.on('exit', () => {
+  for (const child of children) child.kill()
   rmSync(folder, { recursive: true })
+})
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1))
+
+const total = { passed: 0, failed: 0, skipped: 0 }
+let isBroken = false
+for (const round of plan.rounds) await Promise.all(round.map(runTests))
+for (const line of plan.lines) console.log(line)
+console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
+process.exit(isBroken ? 1 : 0)
+
+/** One vitest. What runs beside another is shown when it is done. */
+async function runTests({ tests, workers, isLowPriority }) {
+  const startMs = Date.now()
+  const report = join(mkdtempSync(join(folder, 'run-')), 'report.json')
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+  const flags = [`--maxWorkers=${workers}`, ...plan.leftOut.map((test) => `--exclude=${test}`)]
+  const vitest = [...bin('vitest/vitest.mjs'), 'run', ...reporters, ...flags, ...tests]
+  const [command, ...args] = isLowPriority ? ['nice', '-n', '19', ...vitest] : vitest
+  const child = spawn(command, args, {
+    stdio: ['ignore', ...(isLowPriority ? ['pipe', 'pipe'] : ['inherit', 'inherit'])],
+  })
+  children.add(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => (output += text))
+  const status = await new Promise((resolve) => child.on('close', resolve))
+  children.delete(child)
+  process.stdout.write(output)
+  console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${tests.join(', ')} (${secondsSince(startMs)})`)
+  isBroken ||= status !== 0 || !existsSync(report)
+  if (!existsSync(report)) return
+  const counts = JSON.parse(readFileSync(report, 'utf8'))
   total.passed += counts.numPassedTests
   total.failed += counts.numFailedTests
   total.skipped += counts.numPendingTests + counts.numTodoTests
-  broken ||= status !== 0
 }
-console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
-process.exit(broken ? 1 : 0)

@@ -7,7 +7,7 @@ const SEEDS = Number(process.env.BUG_SEEDS ?? 1_000)
 /** The table of docs/guarantees.md: every hunt from the first seed on. */
 const IS_TABLE = process.env.BUG_TABLE !== undefined
 
-test.concurrent.each(bugs)('caught: $name', { timeout: 300_000 }, async (bug) => {
+test.concurrent.each(bugs)('caught: $name', { timeout: 900_000 }, async (bug) => {
   const from = IS_TABLE ? 1 : (bug.nearSeed ?? 1)
   const { seed, invariant } = await hunt(bug, { from, seeds: SEEDS })
   if (IS_TABLE) console.log(`| ${bug.name} | ${invariant} | ${seed ?? 'not caught'} |`)

@@ -6,7 +6,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Bug } from './bugs.ts'
 
-const HUNT_MS = 240_000
+/** A simulator that has not been through with a seed for so long never will: on a busy machine a hunt as a whole may take its time. */
+const STUCK_MS = 120_000
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 export interface Catch {
@@ -25,7 +26,7 @@ export async function hunt(bug: Bug | undefined, range: SeedRange): Promise<Catc
   // Inside the project, so that the copy finds the same packages.
   const copy = mkdtempSync(join(root, 'dist.bug-'))
   try {
-    cpSync(join(root, 'dist'), copy, { recursive: true })
+    cpSync(join(root, 'dist'), copy, { recursive: true, filter: (path) => !/\.(map|d\.ts)$/.test(path) })
     if (bug) plant(copy, bug)
     return await simulate(copy, range)
   } finally {
@@ -45,14 +46,14 @@ async function simulate(copy: string, { from, seeds }: SeedRange): Promise<Catch
   const flags = ['--worker', '--from', `${from}`, '--seeds', `${seeds}`]
   const child = spawn(process.execPath, [join(copy, 'testing/simulator/cli.js'), ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: HUNT_MS,
-    killSignal: 'SIGKILL',
   })
+  const stuck = setTimeout(() => child.kill('SIGKILL'), STUCK_MS)
   let complaint = ''
   child.stderr.setEncoding('utf8').on('data', (chunk) => (complaint += chunk))
   const exit = once(child, 'close')
   try {
     for await (const line of createInterface({ input: child.stdout })) {
+      stuck.refresh()
       const { seed, violations } = JSON.parse(line)
       if (violations.length > 0) return { seed, invariant: `invariant ${violations[0].invariant}` }
     }
@@ -63,6 +64,7 @@ async function simulate(copy: string, { from, seeds }: SeedRange): Promise<Catch
       invariant: `the run itself failed: ${/\w*Error: .*/.exec(complaint)?.[0] ?? 'it did not end'}`,
     }
   } finally {
+    clearTimeout(stuck)
     child.kill('SIGKILL')
   }
 }

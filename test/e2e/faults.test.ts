@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest'
-import { expectObserved, forgetHistories, soak } from './soak-process.ts'
+import { expectMet, expectObserved, forgetHistories, soak, TWENTY_SECONDS } from './soak-process.ts'
 
-test('45 seconds of killed and stopped processes and broken networks: no violation, no stuck key, all events told once and in order', async () => {
-  const soaked = await soak('--minutes', '0.75', '--clients', '12', '--seed', '1', '--observe')
+/** A seed that brings every kind of fault within some seconds; `npm run soak -- --minutes 10` is the long run. */
+const SEED = '81'
+
+test('20 seconds of killed and stopped processes and broken networks: no violation, no stuck key, all events told once and in order', async () => {
+  const soaked = await soak('--minutes', TWENTY_SECONDS, '--clients', '12', '--seed', SEED, '--observe')
   const { code, output } = soaked
   console.log(output)
   expect(code, output).toBe(0)
-  for (const fault of ['client killed', 'client stopped', 'server stopped', 'blackhole', 'reset', 'half-closed'])
-    expect(output).toMatch(new RegExp(`[1-9]\\d* ${fault}`))
+  expectMet(output, ['client killed', 'client stopped', 'server stopped', 'blackhole', 'reset', 'half-closed'])
   expectObserved(soaked)
 }, 300_000)
 

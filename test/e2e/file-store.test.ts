@@ -1,52 +1,14 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, test } from 'vitest'
-import { baton, killRest, type Running, start, until } from './cli-process.ts'
-import { syncOrder } from './sync-order.ts'
+import { expect, test } from 'vitest'
+import { baton, type Running, start, until } from './cli-process.ts'
+import { folder, newDirectory, post, serve } from './file-server.ts'
 
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 const KILL_RESTART = fileURLToPath(new URL('../../scripts/kill-restart.mjs', import.meta.url))
 const SECONDS = Number(process.env.KILL_RESTART_SECONDS ?? 45)
-
-const folder = mkdtempSync(join(tmpdir(), 'baton-file-e2e-'))
-let directories = 0
-const newDirectory = () => join(folder, `${++directories}`)
-afterAll(() => {
-  killRest()
-  rmSync(folder, { recursive: true, force: true })
-})
-
-interface Server {
-  readonly url: string
-  readonly process: Running
-  kill(): Promise<void>
-}
-
-async function serve(directory: string, port = '0'): Promise<Server> {
-  const process = start(['serve', '--port', port, '--store', `file:${directory}`])
-  const url = await until('the server listens', () => /^baton listening on (\S+)\n/.exec(process.stdout())?.[1])
-  return {
-    url,
-    process,
-    async kill() {
-      process.kill('SIGKILL')
-      await process.ended
-    },
-  }
-}
-
-async function post(
-  url: string,
-  path: string,
-  body: object,
-): Promise<{ status: number; body: Record<string, unknown> }> {
-  const response = await fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify(body) })
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
-}
 
 test(
   `kill -9 at random moments for ${SECONDS} s, under load from 8 clients: every acknowledged change is there`,
@@ -138,112 +100,3 @@ test('a damaged directory is refused, checked and repaired from the command line
     stdout: expect.stringMatching(/1 grants/),
   })
 })
-
-/** Eight clients that ask side by side, and one that listens, on a server whose system calls are written down. */
-async function traced(env: NodeJS.ProcessEnv): Promise<ReturnType<typeof syncOrder>> {
-  const directory = newDirectory()
-  const trace = `${directory}.trace`
-  const watched = 'trace=read,write,writev,pwrite64,fdatasync'
-  const args = ['-f', '-qq', '-s', '100000', '-e', watched, '-o', trace, process.execPath, MAIN]
-  const tracer = spawn('strace', [...args, 'serve', '--port', '0', '--store', `file:${directory}`], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-    detached: true,
-  })
-  try {
-    const [line] = await once(tracer.stdout, 'data')
-    const url = /(http:\S+)/.exec(String(line))![1]!
-    const listening = new AbortController()
-    await fetch(`${url}/v1/events`, { signal: listening.signal })
-    await Promise.all(
-      Array.from({ length: 8 }, async (_, client) => {
-        for (let count = 0; count < 12; count++) {
-          const resource = `mark-${client}-${count}`
-          const reply = await post(url, '/v1/acquire', { operation: 'lock', resource, node: 'n' })
-          expect(reply.status).toBe(200)
-        }
-      }),
-    )
-    listening.abort()
-  } finally {
-    await stop(tracer)
-  }
-  return syncOrder(readFileSync(trace, 'utf8'))
-}
-
-/** strace and what it has started: a group of its own. */
-async function stop(tracer: ChildProcess): Promise<void> {
-  const ended = once(tracer, 'exit')
-  process.kill(-tracer.pid!, 'SIGKILL')
-  await ended
-}
-
-describe.runIf(process.platform === 'linux')('under strace', () => {
-  test('no reply and no event leaves before the sync that covers it', async () => {
-    const { followed, early } = await traced({})
-    expect(early).toEqual([])
-    expect(followed).toBe(96)
-  }, 60_000)
-
-  test('and this check notices a server that does not sync', async () => {
-    const { followed, early } = await traced({ BATON_TEST_NO_SYNC: '1' })
-    expect(followed).toBe(96)
-    expect(early.length).toBeGreaterThan(96)
-  }, 60_000)
-})
-
-describe.runIf(process.platform === 'linux')('a disk of 8 MB', () => {
-  test('that fills up while it works: 503, then space is freed and it goes on, nothing lost', async () => {
-    const directory = newDirectory()
-    mkdirSync(directory)
-    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', directory], { encoding: 'utf8' })
-    if (mounted.status !== 0) throw new Error(`this test mounts a tmpfs, which needs root: ${mounted.stderr}`)
-    try {
-      const server = await serve(join(directory, 'store'))
-      const acknowledged: string[] = []
-      const ask = async (resource: string) => {
-        const reply = await post(server.url, '/v1/acquire', { operation: 'lock', resource, node: 'n'.repeat(200) })
-        if (reply.status === 200) acknowledged.push(resource)
-        return reply
-      }
-      for (let count = 0; count < 20; count++) expect((await ask(`before-${count}`)).status).toBe(200)
-
-      const filler = join(directory, 'filler')
-      spawnSync('sh', ['-c', `cat /dev/zero > ${filler}`])
-      const refusals = []
-      for (let count = 0; refusals.length < 20; count++) {
-        if (count > 50_000) throw new Error('the disk never ran full')
-        const replies = await Promise.all(Array.from({ length: 20 }, (_, index) => ask(`full-${count}-${index}`)))
-        refusals.push(...replies.filter(({ status }) => status !== 200))
-      }
-      for (const { status, body } of refusals)
-        expect({ status, code: body.code }).toEqual({ status: 503, code: 'store-unavailable' })
-      expect((await fetch(`${server.url}/readyz`)).status).toBe(503)
-
-      unlinkSync(filler)
-      await until('it takes requests again', async () => (await ask('after')).status === 200)
-      await server.kill()
-      const again = await serve(join(directory, 'store'))
-      const held = await heldOn(again.url)
-      expect(acknowledged.filter((resource) => !held.has(resource))).toEqual([])
-      expect(held.size).toBe(new Set(acknowledged).size)
-      await again.kill()
-    } finally {
-      execFileSync('umount', [directory])
-    }
-  }, 120_000)
-})
-
-async function heldOn(url: string): Promise<Set<string>> {
-  const held = new Set<string>()
-  let after = ''
-  for (;;) {
-    const reply = await fetch(
-      `${url}/v1/resources?limit=1000&active=true${after && `&after=${encodeURIComponent(after)}`}`,
-    )
-    const page = (await reply.json()) as { resources: { resource: string }[]; next?: string }
-    for (const { resource } of page.resources) held.add(resource)
-    if (page.next === undefined) return held
-    after = page.next
-  }
-}

@@ -1,29 +1,28 @@
 import { expect, test } from 'vitest'
-import { expectObserved, forgetHistories, soak } from './soak-process.ts'
+import { expectMet, expectObserved, forgetHistories, soak, TWENTY_SECONDS } from './soak-process.ts'
 
 const DATABASE_FAULTS = ['database killed', 'database stopped', 'connection killed', 'connection killed in its commit']
 
-function expectFaults(output: string, faults: readonly string[]): void {
-  for (const fault of faults) expect(output).toMatch(new RegExp(`[1-9]\\d* ${fault}`))
-}
+/** A seed that brings every kind of fault within some seconds. */
+const SEED = '67'
 
 test('three servers on a MariaDB that is killed and stopped, as they are: no violation, no stuck key, no deadlock', async () => {
-  const flags = ['--store', 'mysql:', '--servers', '3', '--kill-servers', '--clients', '8', '--seed', '13', '--observe']
-  const soaked = await soak('--minutes', '0.5', ...flags)
+  const flags = ['--store', 'mysql:', '--servers', '3', '--kill-servers', '--clients', '8', '--seed', SEED, '--observe']
+  const soaked = await soak('--minutes', TWENTY_SECONDS, ...flags)
   const { code, output } = soaked
   console.log(output)
   expect(code, output).toBe(0)
-  expectFaults(output, [...DATABASE_FAULTS, 'server killed', 'server stopped', 'client killed', 'client stopped'])
+  expectMet(output, [...DATABASE_FAULTS, 'server killed', 'server stopped', 'client killed', 'client stopped'])
   expectObserved(soaked)
 }, 300_000)
 
 test('processes without a server, on a MariaDB that is killed and stopped, as they are: the same', async () => {
   const flags = ['--store', 'mysql:', '--library', '--clients', '8', '--seed', '2', '--observe']
-  const soaked = await soak('--minutes', '0.3', ...flags)
+  const soaked = await soak('--minutes', TWENTY_SECONDS, ...flags)
   const { code, output } = soaked
   console.log(output)
   expect(code, output).toBe(0)
-  expectFaults(output, [...DATABASE_FAULTS, 'client killed', 'client stopped'])
+  expectMet(output, [...DATABASE_FAULTS, 'client killed', 'client stopped'])
   expectObserved(soaked)
 }, 300_000)
 
@@ -32,7 +31,7 @@ test('a MariaDB that forgets what it has committed is seen', async () => {
   const soaked = await soak('--minutes', '0.2', ...flags)
   const { code, output, violations } = soaked
   expect(code, output).toBe(1)
-  expectFaults(output, ['database killed'])
+  expect(output).toMatch(/[1-9]\d* database killed/)
   expect(violations.map(({ invariant, what }) => `${invariant} ${what}`)).toContainEqual(
     expect.stringMatching(/^12 at .* was answered .*, and is gone$/),
   )

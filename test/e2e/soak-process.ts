@@ -46,6 +46,16 @@ export function expectObserved({ output }: Soaked): void {
     expect(output).toMatch(new RegExp(`[1-9]\\d* ${what}`))
 }
 
+/** In minutes. */
+export const TWENTY_SECONDS = String(20 / 60)
+/** The harness itself asks this of longer runs only. */
+const WORK = ['grants', 'hand-overs', 'skips', 'expiries', 'lost grants']
+
+/** A run that met no such fault, or did not get to do such work, has shown nothing. */
+export function expectMet(output: string, faults: readonly string[]): void {
+  for (const each of [...faults, ...WORK]) expect(output).toMatch(new RegExp(`\\b[1-9]\\d* ${each}`))
+}
+
 /** For tests that mean to see a violation: nobody will look at its histories. */
 export function forgetHistories({ output }: Soaked): void {
   const folder = /the histories are in (\S+)/.exec(output)?.[1]

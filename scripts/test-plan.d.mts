@@ -1,0 +1,27 @@
+export interface Need {
+  readonly name: string
+  readonly package?: string
+  readonly how?: string
+  readonly tests: readonly string[]
+}
+
+export interface Run {
+  readonly tests: readonly string[]
+  readonly workers: number
+  readonly isLowPriority?: boolean
+}
+
+export interface Plan {
+  readonly rounds: readonly (readonly Run[])[]
+  readonly leftOut: readonly string[]
+  readonly lines: readonly string[]
+  readonly isRefused: boolean
+}
+
+export const needs: readonly Need[]
+export const rounds: readonly (readonly Run[])[]
+export function planOf(given: {
+  readonly missing: readonly string[]
+  readonly args?: readonly string[]
+  readonly ci?: string | undefined
+}): Plan

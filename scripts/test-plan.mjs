@@ -1,0 +1,78 @@
+// What `npm test` runs, in which order, and what that needs beside Node. Tables, and what follows from them; nothing is done here.
+
+const MARIADB = [
+  'src/stores/mysql/mysql-store.test.ts',
+  'src/testing/harness/mariadb.test.ts',
+  'test/e2e/mysql-faults.test.ts',
+  'test/e2e/mysql-paused.test.ts',
+  'test/e2e/mysql.test.ts',
+  'test/stores/mysql.test.ts',
+  'test/stores/version-1-mysql.test.ts',
+]
+
+/** Which test files need what. Those of something that is missing are left out, by name; no other test ever is. */
+export const needs = [
+  { name: 'openssl', package: 'openssl', tests: ['src/server/tls.test.ts'] },
+  { name: 'mariadbd', package: 'mariadb-server-core', tests: MARIADB },
+  // mariadb-install-db calls it, and comes without it.
+  { name: 'my_print_defaults', package: 'mariadb-client-core', tests: MARIADB },
+  { name: 'strace', package: 'strace', tests: ['test/e2e/file-sync-order.test.ts'] },
+  { name: 'the right to mount a disk', how: 'run it as root on Linux', tests: ['test/e2e/file-disk-full.test.ts'] },
+]
+
+/**
+ * One round after another; what stands in one round runs side by side. Two cores are enough for two workers that compute,
+ * or for two that mostly wait for real processes; what only computes takes, at low priority, what the latter leave over.
+ */
+export const rounds = [
+  [
+    {
+      tests: [
+        'src',
+        'test/consumer',
+        'test/rules',
+        'test/runner',
+        'test/scenarios',
+        'test/sdk',
+        'test/stores',
+        'test/tidy',
+      ],
+      workers: 2,
+    },
+  ],
+  // It measures milliseconds.
+  [{ tests: ['test/alone'], workers: 1 }],
+  [
+    { tests: ['test/e2e'], workers: 2 },
+    // Each of these fills two cores by itself.
+    { tests: ['test/simulator', 'test/bugs'], workers: 1, isLowPriority: true },
+  ],
+]
+
+/**
+ * Arguments of `npm test` beside `--all` are vitest's: paths, say, and then there is one round. Where nothing may be left out
+ * (`--all`, or `CI` in the environment), a plan with something left out is refused.
+ */
+export function planOf({ missing, args = [], ci }) {
+  const own = args.filter((arg) => arg !== '--all')
+  const isMeant = (test) => own.length === 0 || own.some((arg) => test.includes(arg))
+  const wanting = needs.filter(({ name }) => missing.includes(name))
+  const tests = [...new Set(wanting.flatMap((need) => need.tests))].filter(isMeant)
+  const isRefused = tests.length > 0 && (Boolean(ci) || own.length < args.length)
+  return {
+    rounds: own.length > 0 ? [[{ tests: own, workers: 2 }]] : rounds,
+    leftOut: tests,
+    lines: tests.map((test) => {
+      const wants = wanting.filter((need) => need.tests.includes(test))
+      return `left out: ${test}, for want of ${wants.map(({ name }) => name).join(' and ')} (${waysTo(wants)})`
+    }),
+    isRefused,
+  }
+}
+
+function waysTo(wants) {
+  const packages = wants.flatMap((need) => need.package ?? [])
+  const ways = wants.flatMap(({ how }) => how ?? [])
+  if (packages.length > 0) ways.unshift(`apt-get install ${packages.join(' ')}`)
+  return ways.join('; ')
+}

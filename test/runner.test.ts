@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { needs, planOf, rounds } from '../scripts/test-plan.mjs'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const files = ['src', 'test']
+  .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((name) => `${folder}/${name}`))
+  .filter((name) => name.endsWith('.test.ts'))
+const neededBy = (test: string) => needs.filter(({ tests }) => tests.includes(test)).map(({ name }) => name)
+
+test('every test file is in exactly one round', () => {
+  const runs = rounds.flat()
+  for (const file of files)
+    expect(
+      runs.filter(({ tests }) => tests.some((path) => file.includes(path))),
+      file,
+    ).toHaveLength(1)
+})
+
+test('what needs a program stands in the table, and nothing else does', () => {
+  const signs: [program: string, sign: RegExp][] = [
+    ['mariadbd', /harness\/mariadb\.ts|from '\.\/mariadb\.ts'|'mysql:'/],
+    ['strace', /spawn(Sync)?\('strace'/],
+    ['openssl', /execFileSync\('openssl'/],
+    ['the right to mount a disk', /spawnSync\('mount'/],
+  ]
+  for (const file of files.filter((name) => name !== 'test/runner.test.ts')) {
+    const text = readFileSync(join(root, file), 'utf8')
+    const expected = signs.filter(([, sign]) => sign.test(text)).map(([program]) => program)
+    expect(
+      neededBy(file)
+        .filter((name) => name !== 'my_print_defaults')
+        .sort(),
+      file,
+    ).toEqual(expected.sort())
+  }
+  for (const { tests } of needs) expect(files).toEqual(expect.arrayContaining([...tests]))
+})
+
+test('with everything there, nothing is left out, and CI changes nothing', () => {
+  for (const ci of [undefined, 'true'])
+    expect(planOf({ missing: [], ci })).toEqual({ rounds, leftOut: [], lines: [], isRefused: false })
+})
+
+test('what a missing program keeps from running is named, with the program and the way to get it', () => {
+  const {
+    rounds: planned,
+    leftOut,
+    lines,
+    isRefused,
+  } = planOf({ missing: ['strace', 'my_print_defaults', 'mariadbd'] })
+  expect([planned, isRefused]).toEqual([rounds, false])
+  expect([...leftOut].sort()).toEqual(
+    files.filter((file) => neededBy(file).some((name) => /mariadbd|strace/.test(name))).sort(),
+  )
+  const wants = 'for want of mariadbd and my_print_defaults (apt-get install mariadb-server-core mariadb-client-core)'
+  expect(lines).toContain(`left out: test/stores/mysql.test.ts, ${wants}`)
+  expect(lines).toContain('left out: test/e2e/file-sync-order.test.ts, for want of strace (apt-get install strace)')
+})
+
+test('where nothing may be left out, such a plan is refused', () => {
+  const missing = ['openssl']
+  expect(planOf({ missing }).isRefused).toBe(false)
+  expect(planOf({ missing, ci: '' }).isRefused).toBe(false)
+  expect(planOf({ missing, ci: 'true' }).isRefused).toBe(true)
+  expect(planOf({ missing, args: ['--all'] })).toMatchObject({ isRefused: true, rounds })
+})
+
+test('a part is run as asked for, and only what belongs to it is said to be left out', () => {
+  const part = planOf({ missing: ['openssl', 'strace'], args: ['src/server', '--bail=1'] })
+  expect(part.rounds).toEqual([[{ tests: ['src/server', '--bail=1'], workers: 2 }]])
+  expect(part.leftOut).toEqual(['src/server/tls.test.ts'])
+  expect(planOf({ missing: ['mariadbd'], args: ['src/core'], ci: 'true' })).toMatchObject({
+    leftOut: [],
+    isRefused: false,
+  })
+})
