@@ -21,7 +21,7 @@ test('every test file is in exactly one round', () => {
 
 test('what needs a program stands in the table, and nothing else does', () => {
   const signs: [program: string, sign: RegExp][] = [
-    ['mariadbd', /harness\/mariadb\.ts|from '\.\/mariadb\.ts'|'mysql:'/],
+    ['mariadbd', /harness\/mariadb\.ts|from '\.\/mariadb\.ts'|'--store', 'mysql:'/],
     ['strace', /spawn(Sync)?\('strace'/],
     ['openssl', /execFileSync\('openssl'/],
     ['the right to mount a disk', /spawnSync\('mount'/],

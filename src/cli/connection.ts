@@ -33,7 +33,7 @@ export function addConnectionOptions(command: Command, { stores }: CliContext): 
     .option('--tls-key <file>', 'its key, PEM')
 }
 
-export interface ConnectionChoice {
+interface ConnectionChoice {
   readonly node?: string
   readonly ttlMs?: number
   readonly whenUnavailable?: WhenUnavailable

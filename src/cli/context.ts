@@ -9,7 +9,7 @@ export interface RunningServer {
 }
 
 /** What only main.ts can wire, as the command line knows neither server nor stores. */
-export interface Wiring {
+interface Wiring {
   /** Starts a server and resolves when it answers. */
   serve(config: ServeConfig): Promise<RunningServer>
   readonly stores: KnownStores
@@ -20,7 +20,7 @@ export interface Wiring {
 }
 
 /** Which stores there are. A URL that names none of them is a `TypeError`. */
-export interface KnownStores {
+interface KnownStores {
   /** How their URLs look, as a part of a sentence: `file:DIR, mysql://… or memory:`. */
   readonly examples: string
   /** The same, of those that several processes share. */

@@ -4,7 +4,7 @@ const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g
 const WHOLE = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/
 
-export interface DurationLimits {
+interface DurationLimits {
   readonly minMs?: number
   readonly maxMs?: number
 }

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { newClientWorld, outcomeOf, work } from '../../test/sdk/client-world.ts'
 import type { WireEvent } from '../protocol/index.ts'
 import { examplesOf, storeTable } from '../stores/table.ts'
 import { settled } from '../testing/index.ts'
+import { newClientWorld, outcomeOf, work } from '../testing/unit/client-world.ts'
 import { GrantLostError } from './errors.ts'
 import { open } from './open.ts'
 

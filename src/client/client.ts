@@ -15,7 +15,7 @@ import type {
 } from './api.ts'
 import { Asker, skippedOf } from './asker.ts'
 import { pause } from './clock.ts'
-import { Contact, type Surroundings } from './contact.ts'
+import { Contact, type Environment } from './contact.ts'
 import { BatonError, SkippedError } from './errors.ts'
 import { eventFeed } from './event-feed.ts'
 import { run } from './run.ts'
@@ -44,25 +44,25 @@ export class Client implements Baton {
   readonly #boundTo: string | undefined
   #closing: Promise<void> | undefined
 
-  constructor(transport: Transport, surroundings: Surroundings, options: ConnectOptions = {}) {
+  constructor(transport: Transport, environment: Environment, options: ConnectOptions = {}) {
     const { node = hostname(), namespace = 'default', ttlMs = LIMITS.ttlDefaultMs, whenUnavailable = 'wait' } = options
     checkOptions({ node, namespace, ttlMs })
-    const contact = new Contact(transport, surroundings)
-    const stream = new SessionStream(transport, contact, surroundings)
+    const contact = new Contact(transport, environment)
+    const stream = new SessionStream(transport, contact, environment)
     const unknownPlaces = new UnknownPlaces(contact, () => stream.placeNames())
     const onRenewed = (session: Session, places: number) => void unknownPlaces.check(session, places).catch(() => {})
     this.node = node
     this.#boundTo = options.namespace
     this.#transport = transport
     this.#wiring = {
-      ...surroundings,
+      ...environment,
       node,
       namespace,
       ttlMs,
       trustMs: transport.isDirect ? TRUST_TTLS * ttlMs : ttlMs,
       whenUnavailable,
       contact,
-      sessions: new ClientSessions(contact, surroundings, { node, ttlMs, onRenewed }),
+      sessions: new ClientSessions(contact, environment, { node, ttlMs, onRenewed }),
       stream,
       open: new Set(),
     }

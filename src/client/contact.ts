@@ -6,13 +6,13 @@ import type { ClientRandom } from './random.ts'
 import type { CallOptions, InputOf, Transport } from './transport.ts'
 
 /** Where a client lives: its time, its chance, and where it says what is worth a line in a log. */
-export interface Surroundings {
+export interface Environment {
   readonly clock: ClientClock
   readonly random: ClientRandom
   readonly notice: (notice: string) => void
 }
 
-export interface TryOptions extends CallOptions {
+interface TryOptions extends CallOptions {
   /** How many tries of the same request came before. */
   readonly tries?: number
 }
@@ -26,14 +26,14 @@ const TRY_LAST_MS = 10_000
 /** The way to Baton: one try at a time, or as many as patience allows. Knows since when nobody has answered. */
 export class Contact {
   readonly #transport: Transport
-  readonly #surroundings: Surroundings
+  readonly #environment: Environment
   #lastHeardAtMs: number
   #lost = false
 
-  constructor(transport: Transport, surroundings: Surroundings) {
+  constructor(transport: Transport, environment: Environment) {
     this.#transport = transport
-    this.#surroundings = surroundings
-    this.#lastHeardAtMs = surroundings.clock.monoMs()
+    this.#environment = environment
+    this.#lastHeardAtMs = environment.clock.monoMs()
   }
 
   /** When Baton last gave a sign of life, by the monotonic clock. */
@@ -64,7 +64,7 @@ export class Contact {
     request: InputOf<Type>,
     { patienceMs, signal, timeoutMs = Infinity }: CallOptions & { readonly patienceMs: number },
   ): Promise<ReplyOf<Type>> {
-    const { clock, random } = this.#surroundings
+    const { clock, random } = this.#environment
     const backoff = new Backoff(random)
     const startMs = clock.monoMs()
     for (;;) {
@@ -89,7 +89,7 @@ export class Contact {
     request: InputOf<Type>,
   ): Promise<Exclude<ReplyOf<Type>, { status: 'refused' }>> {
     // Between two tries nothing else keeps the process alive, and it would end without a word to its caller.
-    const sleep = this.#surroundings.clock.stayAwake()
+    const sleep = this.#environment.clock.stayAwake()
     const reply = await this.retry<Type>(request, { patienceMs: FIRST_CONTACT_MS }).finally(sleep)
     if (reply.status === 'refused') throw refusedError(reply)
     return reply as Exclude<ReplyOf<Type>, { status: 'refused' }>
@@ -97,13 +97,13 @@ export class Contact {
 
   /** Baton gave a sign of life, here or on a stream. */
   heard(): void {
-    this.#lastHeardAtMs = this.#surroundings.clock.monoMs()
-    if (this.#lost) this.#surroundings.notice('Baton answers again')
+    this.#lastHeardAtMs = this.#environment.clock.monoMs()
+    if (this.#lost) this.#environment.notice('Baton answers again')
     this.#lost = false
   }
 
   #unheard(error: UnavailableError): void {
-    if (!this.#lost) this.#surroundings.notice(`${error.message.replace(/\.$/, '')}; trying again`)
+    if (!this.#lost) this.#environment.notice(`${error.message.replace(/\.$/, '')}; trying again`)
     this.#lost = true
   }
 }

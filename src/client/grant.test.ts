@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { newClientWorld, outcomeOf } from '../../test/sdk/client-world.ts'
 import { settled } from '../testing/index.ts'
+import { newClientWorld, outcomeOf } from '../testing/unit/client-world.ts'
 import { GrantLostError, SkippedError } from './errors.ts'
 
 const lock = ['lock', 'l'] as const

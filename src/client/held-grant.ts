@@ -10,7 +10,7 @@ import type { OwnEvent, StreamListener } from './session-stream.ts'
 import { allWaiters } from './waiters.ts'
 import type { Closable, Wiring } from './wiring.ts'
 
-export interface GrantStart {
+interface GrantStart {
   readonly place: Place
   readonly hold: string
   readonly session: Session

@@ -14,7 +14,7 @@ import { UnavailableError } from './errors.ts'
 import { readEvents } from './event-stream.ts'
 import type { CallOptions, InputOf, StreamHandlers, StreamScope, Transport } from './transport.ts'
 
-export interface HttpTransportOptions {
+interface HttpTransportOptions {
   readonly urls: readonly string[]
   readonly token?: string
   readonly tls?: ConnectOptions['tls']
@@ -60,16 +60,16 @@ class HttpTransport implements Transport {
 
   async call<Type extends RequestType>(request: InputOf<Type>, options: CallOptions = {}): Promise<ReplyOf<Type>> {
     const base = this.#base()
-    const { type, ...rest } = request
+    const { type, ...fields } = request
     const { method, path } = routes[type as RequestType]
     const { signal, done } = limited(this.#clock, options)
     try {
-      const response = await httpRequest(urlOf(base, path, method === 'GET' ? rest : {}), {
+      const response = await httpRequest(urlOf(base, path, method === 'GET' ? fields : {}), {
         method,
         dispatcher: this.#calls,
         signal,
         headers: method === 'GET' ? this.#headers : { ...this.#headers, 'content-type': 'application/json' },
-        body: method === 'GET' ? undefined : JSON.stringify(rest),
+        body: method === 'GET' ? undefined : JSON.stringify(fields),
       })
       return (await answerOf(response)) as ReplyOf<Type>
     } catch (error) {

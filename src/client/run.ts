@@ -4,7 +4,7 @@ import { GrantLostError, RefusedError } from './errors.ts'
 import { checkedResult } from './outcome.ts'
 import type { Wiring } from './wiring.ts'
 
-export type Callback<Result> = (context: RunContext) => Result | Promise<Result>
+type Callback<Result> = (context: RunContext) => Result | Promise<Result>
 
 /** Does the work under a grant, or skips. The callback runs once at most, whatever is tried again on the way. */
 export async function run<Result extends Returned>(

@@ -1,7 +1,7 @@
 import type { Standing } from '../core/index.ts'
 import type { WireEvent } from '../protocol/index.ts'
 import { Backoff } from './backoff.ts'
-import type { Contact, Surroundings } from './contact.ts'
+import type { Contact, Environment } from './contact.ts'
 import { type Place, placeName } from './place.ts'
 import type { Session } from './session.ts'
 import type { Transport } from './transport.ts'
@@ -30,7 +30,7 @@ const REOPEN_MAX_MS = 3_000
 export class SessionStream {
   readonly #transport: Transport
   readonly #contact: Contact
-  readonly #surroundings: Surroundings
+  readonly #environment: Environment
   readonly #backoff: Backoff
   readonly #listeners = new Map<string, Set<StreamListener>>()
   #session: Session | undefined
@@ -42,11 +42,11 @@ export class SessionStream {
   #cancelReopening: (() => void) | undefined
   #cancelLingering = () => {}
 
-  constructor(transport: Transport, contact: Contact, surroundings: Surroundings) {
+  constructor(transport: Transport, contact: Contact, environment: Environment) {
     this.#transport = transport
     this.#contact = contact
-    this.#surroundings = surroundings
-    this.#backoff = new Backoff(surroundings.random, REOPEN_MAX_MS)
+    this.#environment = environment
+    this.#backoff = new Backoff(environment.random, REOPEN_MAX_MS)
   }
 
   /** How often a stream has been opened: what is known before an opening must show in its state. */
@@ -83,7 +83,7 @@ export class SessionStream {
       if (!needed) return
       needed = false
       if (--this.#needs > 0) return
-      this.#cancelLingering = this.#surroundings.clock.after(LINGER_MS, () => this.close())
+      this.#cancelLingering = this.#environment.clock.after(LINGER_MS, () => this.close())
     }
   }
 
@@ -146,10 +146,10 @@ export class SessionStream {
   #onEnd(reason: string): void {
     this.#close = undefined
     if (this.#needs === 0) return
-    if (this.#backoff.tries === 0) this.#surroundings.notice(`the event stream ended (${reason}); opening it again`)
+    if (this.#backoff.tries === 0) this.#environment.notice(`the event stream ended (${reason}); opening it again`)
     // A stream that did not even tell the state is no stream: meanwhile those who wait must ask.
     if (!this.#hasState && this.#backoff.tries > 0) for (const listener of this.#all()) listener.onSilence()
-    this.#cancelReopening = this.#surroundings.clock.after(this.#backoff.nextMs(), () => {
+    this.#cancelReopening = this.#environment.clock.after(this.#backoff.nextMs(), () => {
       this.#cancelReopening = undefined
       this.#open()
     })

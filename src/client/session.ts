@@ -1,5 +1,5 @@
 import { Backoff } from './backoff.ts'
-import type { Contact, Surroundings } from './contact.ts'
+import type { Contact, Environment } from './contact.ts'
 import { GrantLostError, refusedError } from './errors.ts'
 
 /** A moment by both clocks. */
@@ -32,7 +32,7 @@ export class Session {
   readonly id: string
   readonly ttlMs: number
   readonly #contact: Contact
-  readonly #surroundings: Surroundings
+  readonly #environment: Environment
   readonly #onLost = new Set<(error: GrantLostError) => void>()
   readonly #backoff: Backoff
   readonly #onRenewed: SessionStart['onRenewed']
@@ -43,14 +43,14 @@ export class Session {
   #lost: GrantLostError | undefined
   #cancelTimer = () => {}
 
-  constructor(contact: Contact, surroundings: Surroundings, { id, ttlMs, sentAt, onRenewed }: SessionStart) {
+  constructor(contact: Contact, environment: Environment, { id, ttlMs, sentAt, onRenewed }: SessionStart) {
     this.id = id
     this.ttlMs = ttlMs
     this.#contact = contact
-    this.#surroundings = surroundings
+    this.#environment = environment
     this.#renewedAt = sentAt
     this.#onRenewed = onRenewed
-    this.#backoff = new Backoff(surroundings.random, ttlMs / 10)
+    this.#backoff = new Backoff(environment.random, ttlMs / 10)
   }
 
   /** Whether it can be relied on now. Reads the clocks: right even where a timer came late. */
@@ -82,7 +82,7 @@ export class Session {
     if (this.#lost) return
     this.#lost = new GrantLostError(why)
     this.#cancelTimer()
-    if (this.#onLost.size > 0) this.#surroundings.notice(`session lost: ${why}`)
+    if (this.#onLost.size > 0) this.#environment.notice(`session lost: ${why}`)
     for (const listener of [...this.#onLost]) listener(this.#lost)
     this.#onLost.clear()
   }
@@ -90,7 +90,7 @@ export class Session {
   #tick(): void {
     this.#cancelTimer()
     if (this.#users === 0 || !this.isAlive()) return
-    const { clock } = this.#surroundings
+    const { clock } = this.#environment
     const renewInMs = Math.max(this.#renewedAt.monoMs + this.ttlMs / 3, this.#retryAtMs) - clock.monoMs()
     if (renewInMs <= 0 && !this.#renewing) {
       void this.#renew()
@@ -114,7 +114,7 @@ export class Session {
       if (reply.status === 'alive') this.#renewed(sentAt, reply.places)
       else if (reply.code === 'session-lost') this.lose('the session has ended')
       else {
-        this.#surroundings.notice(`the session could not be renewed: ${reply.message}`)
+        this.#environment.notice(`the session could not be renewed: ${reply.message}`)
         this.#retryLater()
       }
     } catch {
@@ -133,7 +133,7 @@ export class Session {
 
   /** Whatever it was, the next try may do better; if none does, the deadline decides. */
   #retryLater(): void {
-    this.#retryAtMs = this.#surroundings.clock.monoMs() + this.#backoff.nextMs()
+    this.#retryAtMs = this.#environment.clock.monoMs() + this.#backoff.nextMs()
   }
 
   #leftMs(): number {
@@ -143,14 +143,14 @@ export class Session {
   }
 
   #now(): Moment {
-    return momentOf(this.#surroundings)
+    return momentOf(this.#environment)
   }
 }
 
 /** The session of a client: opened when one is needed, and again when it was lost. */
 export class ClientSessions {
   readonly #contact: Contact
-  readonly #surroundings: Surroundings
+  readonly #environment: Environment
   readonly #node: string
   readonly #ttlMs: number
   readonly #onRenewed: SessionStart['onRenewed']
@@ -161,15 +161,15 @@ export class ClientSessions {
 
   constructor(
     contact: Contact,
-    surroundings: Surroundings,
+    environment: Environment,
     { node, ttlMs, onRenewed }: { readonly node: string } & Pick<SessionStart, 'ttlMs' | 'onRenewed'>,
   ) {
     this.#contact = contact
-    this.#surroundings = surroundings
+    this.#environment = environment
     this.#node = node
     this.#ttlMs = ttlMs
     this.#onRenewed = onRenewed
-    this.#nextId = surroundings.random.id()
+    this.#nextId = environment.random.id()
   }
 
   get current(): Session | undefined {
@@ -186,20 +186,20 @@ export class ClientSessions {
   }
 
   async #open(): Promise<Session> {
-    const sentAt = momentOf(this.#surroundings)
+    const sentAt = momentOf(this.#environment)
     // The same id until one try is answered: a reply that was lost leaves no second session behind.
     const request = { type: 'open-session', session: this.#nextId, node: this.#node, ttlMs: this.#ttlMs } as const
     const reply = await this.#contact.try<'open-session'>(request, { tries: this.#tries++, timeoutMs: this.#ttlMs / 2 })
     this.#tries = 0
     if (reply.status === 'refused') throw refusedError(reply)
     const start = { id: this.#nextId, ttlMs: reply.ttlMs, sentAt, onRenewed: this.#onRenewed }
-    this.#current = new Session(this.#contact, this.#surroundings, start)
-    this.#nextId = this.#surroundings.random.id()
+    this.#current = new Session(this.#contact, this.#environment, start)
+    this.#nextId = this.#environment.random.id()
     return this.#current
   }
 }
 
-function momentOf({ clock }: Surroundings): Moment {
+function momentOf({ clock }: Environment): Moment {
   return { monoMs: clock.monoMs(), wallMs: clock.wallMs() }
 }
 

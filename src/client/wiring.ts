@@ -1,10 +1,10 @@
 import type { WhenUnavailable } from './api.ts'
-import type { Contact, Surroundings } from './contact.ts'
+import type { Contact, Environment } from './contact.ts'
 import type { ClientSessions } from './session.ts'
 import type { SessionStream } from './session-stream.ts'
 
 /** What the parts of one client share. */
-export interface Wiring extends Surroundings {
+export interface Wiring extends Environment {
   readonly node: string
   readonly namespace: string
   readonly ttlMs: number

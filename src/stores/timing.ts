@@ -6,6 +6,8 @@ export interface Timing {
   /** Monotonic milliseconds from an arbitrary start. */
   monoMs(): number
   pause(ms: number): Promise<void>
+  /** Calls back once so much time has passed, unless that is cancelled; no process lives on for it. */
+  after(ms: number, callback: () => void): () => void
   /** Resolves as `promise` does, or rejects with what `late` gives once so much time has passed. */
   within<Result>(limitMs: number, promise: Promise<Result>, late: () => Error): Promise<Result>
   /** From 0 to 1. */
@@ -17,6 +19,11 @@ export interface Timing {
 export const systemTiming: Timing = {
   monoMs: () => performance.now(),
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, ms)
+    timer.unref()
+    return () => clearTimeout(timer)
+  },
   within: async (limitMs, promise, late) => {
     let timer: NodeJS.Timeout | undefined
     const limit = new Promise<never>((_, reject) => {

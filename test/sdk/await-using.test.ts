@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { open } from '../../src/client/index.ts'
-import { newClientWorld } from './client-world.ts'
+import { newClientWorld } from '../../src/testing/unit/client-world.ts'
 
 /* Here and not beside the source: the tool that checks the imports of src/ does not read `using`. */
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { GrantLostError } from '../../src/client/index.ts'
 import { type Random, seededRandom, settled } from '../../src/testing/index.ts'
-import { type Fate, newClientWorld, type TestClient } from './client-world.ts'
+import { type Fate, newClientWorld, type TestClient } from '../../src/testing/unit/client-world.ts'
 
 const SEEDS = Number(process.env.SDK_SEEDS ?? 60)
 const CLIENTS = 4

@@ -9,7 +9,7 @@ import { type AppOptions, buildApp, listen } from '../../src/server/index.ts'
 import { Service, systemClock } from '../../src/service/index.ts'
 import { openMemoryStore } from '../../src/stores/memory/index.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
-import { outcomeOf, work } from './client-world.ts'
+import { outcomeOf, work } from '../../src/testing/unit/client-world.ts'
 
 /** Real servers over one service, on real sockets. They go with the test. */
 function newServers() {

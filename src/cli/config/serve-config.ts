@@ -7,7 +7,6 @@ import { settingsOfEnvironment } from './environment.ts'
 import { type ConfigFile, checked, portSchema, readConfigFile, readText, readTokensFile, type Token } from './file.ts'
 import type { ServeSettings } from './settings.ts'
 
-export type { Token } from './file.ts'
 export type { ServeSettings } from './settings.ts'
 
 /** Durable out of the box: in the folder where the server is started. */
@@ -26,7 +25,7 @@ export interface ServeConfig {
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string }
 }
 
-export interface ServeSources {
+interface ServeSources {
   readonly flags: ServeSettings
   readonly env: NodeJS.ProcessEnv
   readonly warn: (sentence: string) => void
@@ -56,7 +55,7 @@ export function serveConfig({ flags, env, warn }: ServeSources): ServeConfig {
   }
 }
 
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   if (host === 'localhost' || host === '::1') return true
   return isIP(host) === 4 && host.startsWith('127.')
 }

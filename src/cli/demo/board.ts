@@ -2,7 +2,7 @@ import { formatDuration } from '../duration.ts'
 import type { Layer, Plan } from './plan.ts'
 import type { Report } from './pull.ts'
 
-export type CellState = 'idle' | 'waiting' | 'fetching' | 'done' | 'skipped' | 'failed' | 'crashed'
+type CellState = 'idle' | 'waiting' | 'fetching' | 'done' | 'skipped' | 'failed' | 'crashed'
 
 export interface Cell {
   state: CellState
@@ -17,7 +17,7 @@ export interface Line {
 }
 
 /** When a crashed layer went on, and where. */
-export interface HandOver {
+interface HandOver {
   readonly layer: Layer
   readonly from: string
   readonly to: string

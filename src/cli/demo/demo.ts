@@ -13,7 +13,7 @@ import { type Fetch, type Registry, startRegistry } from './registry.ts'
 import { openScreen, type Screen } from './screen.ts'
 import { summarise } from './summary.ts'
 
-export interface DemoOptions {
+interface DemoOptions {
   readonly fast: boolean
 }
 

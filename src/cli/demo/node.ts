@@ -5,7 +5,7 @@ import { demoPlan, orderOf } from './plan.ts'
 import { GO, type NodeMessage } from './processes.ts'
 import { pullAll } from './pull.ts'
 
-export interface DemoNodeOptions {
+interface DemoNodeOptions {
   readonly node: string
   readonly server: string
   readonly registry: string

@@ -10,7 +10,7 @@ export type NodeMessage =
   | { readonly type: 'finished' }
 export const GO = 'go'
 
-export interface ServerProcess {
+interface ServerProcess {
   readonly url: string
   readonly pid: number
   stop(): Promise<void>

@@ -17,7 +17,7 @@ export type Report = { readonly node: string; readonly layer: number } & (
   | { readonly state: 'failed'; readonly error: string }
 )
 
-export interface Puller {
+interface Puller {
   readonly baton: Baton
   readonly registryUrl: string
   readonly parallel: number

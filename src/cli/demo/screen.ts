@@ -17,7 +17,7 @@ const PICTURE_HEIGHT = 22
 const HIDE_CURSOR = '\u001b[?25l'
 const SHOW_CURSOR = '\u001b[?25h'
 
-export interface Picture {
+interface Picture {
   readonly board: Board
   readonly fetches: () => readonly Fetch[]
   readonly paint: Paint

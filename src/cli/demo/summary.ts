@@ -4,7 +4,7 @@ import type { Paint } from '../print/paint.ts'
 import type { Board } from './board.ts'
 import type { Fetch } from './registry.ts'
 
-export interface Summary {
+interface Summary {
   readonly lines: readonly string[]
   /** Every layer was fetched whole exactly once, and every node that lives has them all. */
   readonly ok: boolean

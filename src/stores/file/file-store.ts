@@ -16,6 +16,7 @@ import {
   StoreUnavailable,
   type VersionedPolicy,
 } from '../store.ts'
+import { systemTiming, type Timing } from '../timing.ts'
 import { type View, Views } from '../views.ts'
 import { checkFormat, unfinished } from './directory.ts'
 import type { Disk } from './disk.ts'
@@ -34,6 +35,7 @@ export interface FileStoreOptions {
   readonly liveLimit?: number
   /** After a failure of the disk, how long until it is tried again. */
   readonly retryMs?: number
+  readonly timing?: Pick<Timing, 'after'>
   readonly disk?: Disk
   /** Told of every step as it is taken, in order: for those who check histories. */
   readonly onStep?: (step: StepTaken) => void
@@ -77,7 +79,7 @@ class FileStore extends Views implements Store {
   /** The last one that failed: what it has tried to write may still have to be taken back. */
   #failed: Running | undefined
   #starting: Promise<void> | undefined
-  #retry: NodeJS.Timeout | undefined
+  #cancelRetry = () => {}
   /** Time never goes back: what the clock lacks to what was written before. */
   #aheadMs = 0
 
@@ -177,7 +179,7 @@ class FileStore extends Views implements Store {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    clearTimeout(this.#retry)
+    this.#cancelRetry()
     await this.#starting
     this.#trouble = 'the store is closed'
     const running = this.#running
@@ -222,10 +224,10 @@ class FileStore extends Views implements Store {
       this.#failed = undefined
     } catch (error) {
       this.#trouble = (error as Error).message
-      this.#retry = setTimeout(() => {
+      const { timing = systemTiming, retryMs = 500 } = this.#options
+      this.#cancelRetry = timing.after(retryMs, () => {
         this.#starting = this.#startAgain()
-      }, this.#options.retryMs ?? 500)
-      this.#retry.unref()
+      })
     }
   }
 }

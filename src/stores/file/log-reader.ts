@@ -41,8 +41,8 @@ export function readLog(bytes: Buffer, resident: Resident): LogRead {
 }
 
 function damaged(bytes: Buffer, read: Omit<LogRead, 'isTorn' | 'damage'>, what: string): LogRead {
-  const rest = countFrom(bytes, read.end)
-  return { ...read, isTorn: false, damage: { offset: read.end, record: read.records + 1, what, ...rest } }
+  const remaining = countFrom(bytes, read.end)
+  return { ...read, isTorn: false, damage: { offset: read.end, record: read.records + 1, what, ...remaining } }
 }
 
 export interface Lost {

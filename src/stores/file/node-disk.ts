@@ -69,11 +69,11 @@ class NodeFile implements DiskFile {
   async write(bytes: Uint8Array, position: number): Promise<void> {
     let written = 0
     while (written < bytes.length) {
-      const rest = bytes.length - written
+      const remaining = bytes.length - written
       written +=
-        rest <= SMALL_WRITE
-          ? writeSync(this.#handle.fd, bytes, written, rest, position + written)
-          : (await this.#handle.write(bytes, written, rest, position + written)).bytesWritten
+        remaining <= SMALL_WRITE
+          ? writeSync(this.#handle.fd, bytes, written, remaining, position + written)
+          : (await this.#handle.write(bytes, written, remaining, position + written)).bytesWritten
     }
   }
 

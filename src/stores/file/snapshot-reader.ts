@@ -96,9 +96,9 @@ async function* payloadsOf(
       continue
     }
     onDamage({ offset, what: 'what is there is not what was written' })
-    const rest = Buffer.allocUnsafe(size - offset)
-    await file.read(rest, offset)
-    const next = nextFrame(rest, 1)
+    const remaining = Buffer.allocUnsafe(size - offset)
+    await file.read(remaining, offset)
+    const next = nextFrame(remaining, 1)
     if (!next) return
     offset += next.offset
   }

@@ -15,6 +15,7 @@ function newWorld() {
       pauses.push(ms)
       nowMs += ms
     },
+    after: () => () => {},
     within: (_, promise) => promise,
     random: () => 1,
     uniqueName: () => 'p',

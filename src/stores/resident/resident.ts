@@ -134,7 +134,7 @@ export class Resident {
       const slept = slot.live === undefined
       this.#take(addressOf(slot.name), { command: { type: 'recover' }, nowMs })
       // There may be very many of them, and none was asked for.
-      if (slept) this.shards.rest(slot)
+      if (slept) this.shards.putToSleep(slot)
     }
   }
 

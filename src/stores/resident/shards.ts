@@ -95,7 +95,7 @@ export class Shards {
   }
 
   /** Lets one fall asleep at once. */
-  rest(slot: Slot): void {
+  putToSleep(slot: Slot): void {
     if (this.#dormancy && slot.live) this.#texts.put(slot, this.#dormancy.toText(slot.live))
   }
 
@@ -196,7 +196,7 @@ export class Shards {
     for (let count = 0; count < 2; count++) {
       const slot = this.#drowsy.pop()
       if (slot === undefined) return
-      if (slot.round !== this.#round) this.rest(slot)
+      if (slot.round !== this.#round) this.putToSleep(slot)
     }
   }
 

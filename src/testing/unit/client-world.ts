@@ -1,18 +1,18 @@
 import { onTestFinished } from 'vitest'
-import type { Baton, ConnectOptions } from '../../src/client/api.ts'
-import { Client } from '../../src/client/client.ts'
-import type { ClientClock } from '../../src/client/clock.ts'
-import { UnavailableError } from '../../src/client/errors.ts'
-import { InProcessTransport } from '../../src/client/open.ts'
-import type { ClientRandom } from '../../src/client/random.ts'
-import type { CallOptions, InputOf, StreamHandlers, StreamScope, Transport } from '../../src/client/transport.ts'
-import type { Policy } from '../../src/core/index.ts'
-import type { ReplyOf, RequestType } from '../../src/protocol/index.ts'
-import { Service } from '../../src/service/index.ts'
-import { openMemoryStore } from '../../src/stores/memory/index.ts'
-import { SimulatedClock, seededRandom } from '../../src/testing/index.ts'
+import type { Baton, ConnectOptions } from '../../client/api.ts'
+import { Client } from '../../client/client.ts'
+import type { ClientClock } from '../../client/clock.ts'
+import { UnavailableError } from '../../client/errors.ts'
+import { InProcessTransport } from '../../client/open.ts'
+import type { ClientRandom } from '../../client/random.ts'
+import type { CallOptions, InputOf, StreamHandlers, StreamScope, Transport } from '../../client/transport.ts'
+import type { Policy } from '../../core/index.ts'
+import type { ReplyOf, RequestType } from '../../protocol/index.ts'
+import { Service } from '../../service/index.ts'
+import { openMemoryStore } from '../../stores/memory/index.ts'
+import { SimulatedClock, seededRandom } from '../index.ts'
 
-export interface ClientWorld {
+interface ClientWorld {
   readonly clock: SimulatedClock
   readonly service: Service
   client(options?: ConnectOptions): TestClient
@@ -45,12 +45,12 @@ export function newClientWorld({ policy }: { policy?: Policy } = {}): ClientWorl
         after: (delayMs, callback) => clock.after(delayMs, callback),
         stayAwake: () => () => {},
       }
-      const surroundings = {
+      const environment = {
         clock: clientClock,
         random: testRandom(seed++),
         notice: (text: string) => notices.push(text),
       }
-      return { baton: new Client(wire, surroundings, options), wire, notices, skew }
+      return { baton: new Client(wire, environment, options), wire, notices, skew }
     },
   }
 }
@@ -80,7 +80,7 @@ export type Fate =
   | { readonly requestAfterMs: number; readonly replyAfterMs?: undefined }
 
 /** A client's wire. Keeps what was sent, and does to it what the test says. */
-export class Wire implements Transport {
+class Wire implements Transport {
   readonly sent: AnyRequest[] = []
   /** What becomes of a request. */
   fate: (request: AnyRequest) => Fate = () => 'pass'
