@@ -1,5 +1,15 @@
 import { expect, test } from 'vitest'
-import { builtInOperations, defaultNamespacePolicy, defaultPolicy, operationOf, policyOf, rowOf } from './policy.ts'
+import {
+  builtInOperations,
+  completePolicy,
+  defaultNamespacePolicy,
+  defaultPolicy,
+  isSamePolicy,
+  operationOf,
+  policyOf,
+  rowOf,
+  saidIn,
+} from './policy.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -72,4 +82,54 @@ test('what no row names is work that is done once for classic clients, and nothi
   expect(rowOf(defaultNamespacePolicy, { operation: 'constructor', classic: true })).toEqual(once)
   expect(rowOf(defaultNamespacePolicy, { operation: 'image-layer' })).toBeUndefined()
   expect(rowOf(defaultNamespacePolicy, { operation: 'pull', classic: true })).toBe(builtInOperations.pull)
+})
+
+const lock = builtInOperations.lock!
+const custom = { ...lock, keepMs: 7 }
+
+test('only what is not as built in is kept, in an order of its own', () => {
+  expect(saidIn(defaultPolicy)).toEqual({ namespaces: { default: {} } })
+  const operations = {
+    ...builtInOperations,
+    zip: custom,
+    pull: { ...builtInOperations.pull!, attempts: 3 },
+    beat: lock,
+  }
+  const said = saidIn({
+    namespaces: { b: { ...defaultNamespacePolicy, queueLimit: 5, claimMs: 9, operations }, a: defaultNamespacePolicy },
+  })
+  expect(said).toEqual({
+    namespaces: {
+      a: {},
+      b: { claimMs: 9, queueLimit: 5, operations: { beat: {}, pull: { attempts: 3 }, zip: { keepMs: 7 } } },
+    },
+  })
+  expect(JSON.stringify(said)).toBe(
+    '{"namespaces":{"a":{},"b":{"claimMs":9,"queueLimit":5,"operations":{"beat":{},"pull":{"attempts":3},"zip":{"keepMs":7}}}}}',
+  )
+})
+
+test('what was said is completed by the built-in rows and columns, and says the same again', () => {
+  expect(completePolicy({ namespaces: {} })).toEqual(defaultPolicy)
+  const said = { namespaces: { team: { queueing: false, operations: { pull: { attempts: 3 }, zip: { keepMs: 7 } } } } }
+  const complete = completePolicy(said)
+  expect(complete.namespaces.default).toEqual(defaultNamespacePolicy)
+  expect(complete.namespaces.team).toEqual({
+    ...defaultNamespacePolicy,
+    queueing: false,
+    operations: { ...builtInOperations, pull: { ...builtInOperations.pull, attempts: 3 }, zip: custom },
+  })
+  expect(saidIn(complete)).toEqual({ namespaces: { default: {}, ...said.namespaces } })
+})
+
+test('policies are the same where they say the same, in whatever order', () => {
+  const of = (...names: string[]) => {
+    const operations = Object.fromEntries(names.map((name) => [name, name === 'zip' ? custom : lock]))
+    return { namespaces: { default: { ...defaultNamespacePolicy, operations } } }
+  }
+  expect(isSamePolicy(of('zip', 'beat'), of('beat', 'zip'))).toBe(true)
+  expect(isSamePolicy(of('zip', 'beat'), of('zip'))).toBe(false)
+  expect(isSamePolicy(defaultPolicy, { namespaces: { default: { ...defaultNamespacePolicy, claimMs: 1 } } })).toBe(
+    false,
+  )
 })

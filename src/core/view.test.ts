@@ -77,6 +77,7 @@ test('waiters are listed in pages, the oldest first', () => {
   const last = waitersOf(resource, { limit: 2, after: first.next! })
   expect(last.waiters.map(({ node }) => node)).toEqual(['d'])
   expect(last.next).toBeUndefined()
+  expect(waitersOf(resource, { limit: 3 })).not.toHaveProperty('next')
 })
 
 test('who comes late is told of the last success, until somebody does the work again or undoes it', () => {
@@ -101,6 +102,38 @@ test('who comes late is told of the last success, until somebody does the work a
   at(10_009, { type: 'expire' })
   expect(late(10_009, 'delete')).toBeUndefined()
   expect(late(10_009, 'lock')).toBeUndefined()
+})
+
+test('who comes late skips on what one who asks now would skip on, and on a success for those who named no revision', () => {
+  const { resource, at, ask, end } = newWorld()
+  const late = (nowMs: number, operation: string) =>
+    lateSkip(resource, { nowMs, policy: defaultNamespacePolicy, fenceFloor: 0 }, operation)
+  // A type of a classic client's own is work that is done once.
+  at(0, ask('a', { operation: 'image-layer', classic: true }))
+  at(1, end('a', { operation: 'image-layer', outcome: 'success' }))
+  expect(late(2, 'image-layer')).toEqual({ status: 'skip', fence: 1, by: 'a', atMs: 1 })
+  // A lock is work that everybody does.
+  at(3, ask('a'))
+  at(4, end('a', { outcome: 'success' }))
+  expect(late(5, 'lock')).toBeUndefined()
+  at(6, ask('a', { operation: 'update', revision: 'v1' }))
+  at(7, end('a', { operation: 'update', outcome: 'success' }))
+  expect(late(8, 'update')).toBeUndefined()
+  at(9, ask('b', { operation: 'update' }))
+  at(10, end('b', { operation: 'update', outcome: 'failure', error: 'x' }))
+  expect(late(11, 'update')).toBeUndefined()
+  // A kept success goes before the last one, also when that is long past; references alone say nothing of who did it.
+  at(12, ask('a', { operation: 'pull' }))
+  at(13, end('a', { operation: 'pull', outcome: 'success', result: 1 }))
+  expect(late(14, 'pull')).toMatchObject({ fence: 5, by: 'a', result: 1 })
+  at(60_000, { type: 'expire' })
+  expect(late(60_000, 'pull')).toMatchObject({ fence: 5, by: 'a', result: 1 })
+  at(3_700_000, { type: 'expire' })
+  expect(late(3_700_000, 'pull')).toMatchObject({ status: 'skip', fence: 0 })
+  // The last success says more than references do, also where none is kept.
+  at(3_700_001, ask('b', { operation: 'pull', disbelieve: Number.MAX_SAFE_INTEGER }))
+  at(3_700_002, end('b', { operation: 'pull', outcome: 'success', effect: 'none' }))
+  expect(late(3_700_003, 'pull')).toMatchObject({ status: 'skip', fence: 6, by: 'b' })
 })
 
 test('what an ask was told shows for ten seconds, and not past a contradiction', () => {
