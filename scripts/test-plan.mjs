@@ -55,7 +55,9 @@ export const rounds = [
  */
 export function planOf({ missing, args = [], ci }) {
   const own = args.filter((arg) => arg !== '--all')
-  const isMeant = (test) => own.length === 0 || own.some((arg) => test.includes(arg))
+  // What flags leave of the tests, only vitest knows.
+  const paths = own.some((arg) => arg.startsWith('-')) ? [] : own
+  const isMeant = (test) => paths.length === 0 || paths.some((path) => test.includes(path))
   const wanting = needs.filter(({ name }) => missing.includes(name))
   const tests = [...new Set(wanting.flatMap((need) => need.tests))].filter(isMeant)
   const isRefused = tests.length > 0 && (Boolean(ci) || own.length < args.length)
