@@ -3,7 +3,7 @@ import type { Release } from './command.ts'
 import { endGrant, endHold, rememberEnd } from './end.ts'
 import { recall } from './memory.ts'
 import { type Refused, type Released, type ReleaseReply, type ReportedOutcome, refused } from './reply.ts'
-import type { Grant } from './state.ts'
+import type { EndedAsk, Grant } from './state.ts'
 import type { Turn } from './turn.ts'
 
 export function release(turn: Turn, command: Release): ReleaseReply {
@@ -27,10 +27,11 @@ export function releaseHold(
   return reply
 }
 
-/** The same release again, perhaps because the first reply was lost, gets the same answer. */
+/** The same release again, perhaps because the first reply was lost, gets the same answer. What was only told held nothing. */
 function repeated(turn: Turn, command: Release): ReleaseReply | undefined {
   const { fence } = command
-  return recall(turn, turn.resource.released, command, (ended) => (fence ?? ended.fence) === ended.fence)?.reply
+  const isMeant = (ended: EndedAsk) => !ended.kept && (fence ?? ended.fence) === ended.fence
+  return recall(turn, turn.resource.released, command, isMeant)?.reply
 }
 
 function refusal(turn: Turn, command: Release): Refused {

@@ -144,6 +144,7 @@ class NaiveStep extends NaiveAcquire {
         each.op === c.operation &&
         each.hold === c.hold &&
         this.isNamed({ owner: each.owner, node: each.node! }, c) &&
+        !each.told &&
         isFenceOf(each),
     )
     if (done) return done.reply
