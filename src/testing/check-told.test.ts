@@ -94,6 +94,7 @@ test('two who heard everything alike, and as it was', async () => {
     'compared with the history': 2 * count,
     gaps: 0,
     'streams resumed': 0,
+    'undone by a crash of the database': 0,
   })
 })
 
@@ -145,6 +146,22 @@ test('a gap excuses nothing elsewhere, and nobody is told something again after 
   }
   expect((await check(again(0))).violations).toEqual([])
   for (const from of [1, 2, 3]) expect((await check(again(from))).violations.length).toBeGreaterThan(0)
+})
+
+test('what a database showed just before it crashed, and has forgotten, is undone; nothing else is', async () => {
+  const { steps, events } = await story()
+  const event = events[middle(events)] as Extract<WireEvent, { atMs: number }>
+  const before = { ...event, node: 'nobody' } as WireEvent
+  const tellings = [tellingOf('observer-0', notesOf(events.toSpliced(middle(events), 0, before), steps))]
+  const crashed = (atMs: number) => checkTold({ tellings, steps, crashedAtMs: [atMs] })
+  expect(crashed(event.atMs + 500)).toMatchObject({
+    violations: [],
+    counts: { 'undone by a crash of the database': 1 },
+  })
+  for (const atMs of [event.atMs - 500, event.atMs + 10_000]) expect(crashed(atMs).violations.length).toBeGreaterThan(0)
+  const again = [tellingOf('observer-0', notesOf(twice(events), steps))]
+  const { violations } = checkTold({ tellings: again, steps, crashedAtMs: [event.atMs + 500] })
+  expect(violations.length).toBeGreaterThan(0)
 })
 
 test('a stream that is resumed tells the exact rest', async () => {

@@ -1,6 +1,14 @@
 import type { StepRecord } from './history.ts'
 import { type Difference, type Line, lockstep, type Match } from './lockstep.ts'
-import { describeTold, type ObservedEvent, type Telling, type Timed, type Told, tellingOfHistory } from './telling.ts'
+import {
+  describeTold,
+  type ObservedEvent,
+  type Telling,
+  type Timed,
+  type Told,
+  tellingOfHistory,
+  withoutUndone,
+} from './telling.ts'
 import type { Violation } from './violation.ts'
 
 interface ToldOptions {
@@ -8,6 +16,8 @@ interface ToldOptions {
   readonly tellings: readonly Telling[]
   /** What there was to be told, where somebody has written it down: those of one resource in their order. */
   readonly steps?: readonly Timed<StepRecord>[]
+  /** When the database crashed, by the clock of the events. */
+  readonly crashedAtMs?: readonly number[]
 }
 
 export interface ToldVerdict {
@@ -19,6 +29,7 @@ export interface ToldVerdict {
     readonly 'compared with the history': number
     readonly gaps: number
     readonly 'streams resumed': number
+    readonly 'undone by a crash of the database': number
   }
 }
 
@@ -30,12 +41,13 @@ const AROUND_MS = 20_000
  * Checks what observers were told: the events of a resource once, in their order, all of them between two gaps. Where a
  * gap is told, some may have been missed, but none may be told again.
  */
-export function checkTold({ tellings, steps }: ToldOptions): ToldVerdict {
+export function checkTold({ tellings: all, steps, crashedAtMs = [] }: ToldOptions): ToldVerdict {
   const check = new ToldCheck()
+  const history = steps && tellingOfHistory(steps)
+  const tellings = history ? all.map((telling) => withoutUndone(telling, history, crashedAtMs)) : all
   for (const telling of tellings) check.takeFences(telling)
   for (const [index, one] of tellings.entries())
     for (const other of tellings.slice(index + 1)) check.takeTwo(one, other)
-  const history = steps && tellingOfHistory(steps)
   if (history) for (const telling of tellings) check.takeHistory(telling, history)
   const sum = (of: (telling: Telling) => number) => tellings.reduce((total, telling) => total + of(telling), 0)
   return {
@@ -46,6 +58,7 @@ export function checkTold({ tellings, steps }: ToldOptions): ToldVerdict {
       'compared with the history': check.comparedWithHistory,
       gaps: sum(({ gaps }) => gaps),
       'streams resumed': sum(({ resumed }) => resumed),
+      'undone by a crash of the database': sum(({ undone }) => undone),
     },
   }
 }

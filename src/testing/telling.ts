@@ -35,6 +35,8 @@ export interface Telling {
   readonly gaps: number
   /** How often it came back and was told the rest. */
   readonly resumed: number
+  /** How many it was told of that a crash of the database has undone. */
+  readonly undone: number
 }
 
 /** What an observer has heard. Every `state` begins a stretch: the first of all, or the one after a `reset`. */
@@ -62,7 +64,7 @@ export function tellingOf(name: string, notes: readonly Timed<Note>[]): Telling 
     }
     wasCut = false
   }
-  return { name, stretches, events, gaps: Math.max(0, stretches.length - 1), resumed }
+  return { name, stretches, events, gaps: Math.max(0, stretches.length - 1), resumed, undone: 0 }
 }
 
 /** What there was to be told: the events of the steps that a store has taken, which are in the order of each resource. */
@@ -77,7 +79,31 @@ export function tellingOfHistory(steps: readonly Timed<StepRecord>[]): Telling {
       }
     }
   }
-  return { name: 'the history', stretches: [whole], events, gaps: 0, resumed: 0 }
+  return { name: 'the history', stretches: [whole], events, gaps: 0, resumed: 0, undone: 0 }
+}
+
+/** Before it was killed, a database may have shown to others for as long what it had not yet written to its disk. */
+const UNWRITTEN_MS = 3_000
+
+/**
+ * What is left of what somebody was told, without what a crash of the database has undone: InnoDB lets others see a commit
+ * before it is on the disk, and before the one who made it is told so, unless it keeps a binary log.
+ */
+export function withoutUndone(telling: Telling, history: Telling, crashedAtMs: readonly number[]): Telling {
+  const happened = new Set(history.stretches.flatMap(({ of }) => [...of.values()].flat()).map(({ text }) => text))
+  const isUndone = ({ event: { atMs }, text }: Told) =>
+    crashedAtMs.some((crashMs) => atMs <= crashMs && atMs > crashMs - UNWRITTEN_MS) && !happened.has(text)
+  let undone = 0
+  const stretches = telling.stretches.map((stretch) => {
+    const of = new Map<string, Told[]>()
+    for (const [resource, all] of stretch.of) {
+      const left = all.filter((told) => !isUndone(told))
+      undone += all.length - left.length
+      of.set(resource, left)
+    }
+    return { ...stretch, of }
+  })
+  return { ...telling, stretches, undone }
 }
 
 /** For people. */

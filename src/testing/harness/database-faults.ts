@@ -1,3 +1,4 @@
+import { machineMs } from '../journal.ts'
 import { type Random, seededRandom } from '../random.ts'
 import type { Connected, Database } from './database.ts'
 import type { Inflictions } from './inflictions.ts'
@@ -46,9 +47,10 @@ export class DatabaseFaults {
   }
 
   async #kill(mariadb: Mariadb, random: Random): Promise<void> {
-    const { inflictions } = this.#options
+    const { inflictions, database } = this.#options
     inflictions.count('database killed')
     await mariadb.kill()
+    database.killedAtMs.push(machineMs())
     await inflictions.later(within(random, DOWN_MS), () => mariadb.restart())
   }
 

@@ -38,6 +38,8 @@ const STEPS = `SELECT namespace, resource, step, body FROM baton_history WHERE s
 export class Database {
   readonly url: string
   readonly mariadb: Mariadb | undefined
+  /** When it was killed, by the machine's clock. */
+  readonly killedAtMs: number[] = []
 
   static async open({ store, folder, maxConnections, isForgetful }: DatabaseOptions): Promise<Database> {
     if (store !== 'mysql:') return new Database(store, undefined)

@@ -174,7 +174,7 @@ class SoakRun {
     const setMs = wallAheadMs() - aheadMs
     if (Math.abs(setMs) > CLOCK_MS) this.#violated(0, `the clock was set by ${setMs} ms: times cannot be compared`)
     const steps: readonly KeptStep[] = await database.steps()
-    return { steps, aheadMs }
+    return { steps, aheadMs, killedAtMs: database.killedAtMs }
   }
 
   #violated(invariant: number, what: string, resource = ''): void {

@@ -28,6 +28,8 @@ export interface SharedSteps {
   readonly steps: readonly KeptStep[]
   /** How far its clock is ahead of the machine's. */
   readonly aheadMs: number
+  /** When the database was killed, by the machine's clock. */
+  readonly killedAtMs: readonly number[]
 }
 
 export interface Verdict {
@@ -74,6 +76,7 @@ function toldOf({ observers, shared }: Evidence, servers: Journals): ToldVerdict
       )
     : servers.flat()
   return checkTold({
+    ...(shared && { crashedAtMs: shared.killedAtMs.map((killedMs) => killedMs + shared.aheadMs) }),
     tellings: observers.map(({ name, notes }) => tellingOf(name, readJournal<Note>(notes))),
     steps: steps.filter((record) => record.kind === 'step').filter(({ resource }) => resource !== FAREWELL),
   })
