@@ -11,7 +11,7 @@ async function withServer(open: (clock: ReturnType<typeof systemClock>) => Promi
   const lines: string[] = []
   const clock = systemClock()
   const log = jsonLines((line) => lines.push(line))
-  const service = new Service({ store: await open(clock), notice: log })
+  const service = new Service({ store: await open(clock), log })
   const app = buildApp({ service, log, limits: { streams: 10 }, version: '1.0.0' })
   const baton: Baton = await connect(await listen(app, { port: 0 }), { node: 'consumer' })
   assert.deepEqual(await excludes(baton), { performed: 5, together: 1 })
