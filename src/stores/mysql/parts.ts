@@ -53,10 +53,16 @@ function conditionOf(wanted: WaitersWanted): { readonly where: string; readonly 
       return { where: 'w.ticket > ? ORDER BY w.ticket LIMIT ?', values: [wanted.after, Math.min(wanted.count, ALL)] }
     case 'owners': {
       const any = wanted.owners.map(() => '(w.operation = ? AND w.owner = ?)').join(' OR ')
-      return { where: `(${any})`, values: wanted.owners.flatMap(({ operation, owner }) => [operation, owner]) }
+      return {
+        where: `(${any}) ORDER BY w.ticket`,
+        values: wanted.owners.flatMap(({ operation, owner }) => [operation, owner]),
+      }
     }
     case 'revision':
-      return { where: 'w.operation = ? AND w.revision <=> ?', values: [wanted.operation, wanted.revision ?? null] }
+      return {
+        where: 'w.operation = ? AND w.revision <=> ? ORDER BY w.ticket',
+        values: [wanted.operation, wanted.revision ?? null],
+      }
     case 'due':
       return { where: 'w.due_at_ms <= ? ORDER BY w.due_at_ms, w.ticket', values: [wanted.nowMs] }
   }

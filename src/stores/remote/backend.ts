@@ -29,21 +29,25 @@ export interface Backend {
 
   /** Begins to listen for what other processes send. */
   listen(receiver: Receiver): Promise<void>
-  /** From when it resolves, every letter of every process comes here. */
+  /**
+   * From when it resolves, every letter of every process comes here: others find this process among the `hearers` of what
+   * they open. One that is gone is struck off in time; if it was not gone, it is told that it has `missed` some.
+   */
   hearAll(): Promise<void>
 
   /**
    * Runs `work` in a transaction, again from the start where it gave way to another or the database was lost before the
-   * commit, until `byMs` (by the monotonic clock).
+   * commit, until `byMs` (by the monotonic clock). The backend recognises its own errors for that (`Attempts`); whatever else
+   * `work` throws, `UnknownOutcome` included, is passed on and not repeated.
    */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>, byMs?: number): Promise<Result>
 
-  /** What is due now, at most so many of each, and when the next will be. */
+  /** What is due now, at most so many of each, and when the next will be: not later than now where there may be more. */
   due(limit: number): Promise<Due>
   /** Resources that match a query, by name: one more than its limit where there are more. */
   find(query: ListQuery): Promise<readonly Address[]>
   counts(): Promise<Counts>
-  /** Clears away what nobody can ask for any more. */
+  /** Clears away what nobody can ask for any more: memories whose time is over, letters that nobody has read for long. */
   clear(): Promise<void>
 
   /** Makes a session that is alive for its ttl from now on; false where there is one of that id. */
@@ -75,16 +79,17 @@ export interface Backend {
 export interface Receiver {
   /** A letter, as it was sent; each one once, those of one resource in the order in which they were committed. */
   receive(letter: string): void
-  /** Some may have been missed. */
+  /** Some may have been missed, as after a lost watch, or after having been struck off. */
   missed(): void
 }
 
 /** One transaction. Where it is not committed, nothing has changed. */
 export interface Transaction {
   /**
-   * Opens resources: from here to the end of the transaction nobody else changes them. Before it resolves, every letter
-   * that earlier changes of them have left for this process was received. One that is not there is given empty, and a
-   * session that is found alive stays so until the end of the transaction.
+   * Opens resources. Either nobody else changes them until the end of the transaction, or `commit` fails and the transaction
+   * is run again; that goes for every resource in its changes, one that was made and forgotten meanwhile included, and for
+   * the sessions that were found alive. Before it resolves, every letter that was committed for this process was received.
+   * One that is not there is given empty. `nowMs` is read when they are open.
    */
   open(openings: readonly Opening[], how: OpenMode): Promise<Opened>
   /** Reads another part of a resource that is open. */
@@ -94,15 +99,15 @@ export interface Transaction {
   /** Which processes these sessions are at. */
   processesOf(sessions: readonly string[]): Promise<readonly string[]>
   /**
-   * Makes all of these changes, sends their letters, and signals those whom the letters are for. Throws `UnknownOutcome`
-   * where it is not known whether they were made.
+   * Makes all of these changes, sends their letters, and signals those whom the letters are for. Called once at most, and
+   * last. Throws `UnknownOutcome` where it is not known whether they were made.
    */
   commit(changes: readonly Change[]): Promise<void>
 }
 
 /**
  * `wait`: waits for whoever has it open. `free`: waits for nobody; what is not there, or is open elsewhere, is left out.
- * `read`: it is not going to be changed.
+ * `read`: this transaction does not change it; what it reads is of one moment.
  */
 export type OpenMode = 'wait' | 'free' | 'read'
 
@@ -128,13 +133,13 @@ export interface OpenedResource {
   /** What was written of it last; nothing where it is new. */
   readonly text: string | undefined
   readonly fence: number
-  /** No fence at or below it is granted. */
+  /** No fence at or below it is granted. There is one for each shard (`shardOf`). */
   readonly fenceFloor: number
   /** Those that were asked for, in that order. */
   readonly parts: readonly Part[]
 }
 
-/** Some of the waiters or memories of a resource. */
+/** Some of the waiters or memories of a resource. Waiters come in the order of their tickets where nothing else is said. */
 export type Wanted =
   /** So many of the oldest waiters of a queue. */
   | { readonly what: 'first'; readonly operation: string; readonly count: number }
@@ -175,11 +180,15 @@ export interface StoredMemory extends AskName {
 export interface Change {
   readonly address: Address
   readonly nowMs: number
-  /** Nothing where it is as it was; `idle` where it is to be forgotten, all but its fence. */
+  /**
+   * Nothing where its text is as it was: the resource has changed all the same, if anything else is in the change. `idle`
+   * where it is to be forgotten, all but its fence.
+   */
   readonly state: WrittenState | 'idle' | undefined
   readonly fence: number
   /** Where it is forgotten, the floor has to be raised to its fence; a floor is never lowered. */
   readonly leavesFence: boolean
+  /** As they are now, not as they were written: known by their tickets. */
   readonly waiters: Readonly<Record<'appended' | 'removed' | 'renewed', readonly Waiter[]>>
   readonly memories: readonly MemoryChange[]
   readonly places: PlaceChanges

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { shardOf } from '../../stores/address.ts'
-import type { Backend, OpenedResource } from '../../stores/remote/index.ts'
-import { type BackendCase, change, commit, look, opening, written } from './backend-case.ts'
+import type { Backend, OpenedResource, Part } from '../../stores/remote/index.ts'
+import { type BackendCase, change, commit, look, opening, readPart, waiter, written } from './backend-case.ts'
 import { aWhile, becomes } from './eventually.ts'
 
 /** Two ids whose fences have the same floor. */
@@ -44,6 +44,49 @@ export const transactions: readonly BackendCase[] = [
         })
       for (let round = 0; round < 10; round++) await Promise.all([first, second, first, second].map(add))
       assert.equal((await read(first, 'r')).text, '40')
+    },
+  },
+  {
+    claim: 'steps that change no more than a waiter come one after the other too',
+    check: async (first, second) => {
+      const leased = (expiresAtMs: number) => waiter(1, { lease: { expiresAtMs, ttlMs: 1 } })
+      const appended = { appended: [leased(0)], removed: [], renewed: [] }
+      await commit(first, change('r', { state: written('queue', { waiters: 1 }), waiters: appended }))
+      const wanted = { what: 'first', operation: 'pull', count: 1 } as const
+      const leaseOf = ({ waiters }: Part) => waiters![0]!.waiter.lease.expiresAtMs!
+      const renew = (backend: Backend) =>
+        backend.transaction(async (transaction) => {
+          const { resources } = await transaction.open([opening('r', { parts: [wanted] })], 'wait')
+          const renewed = [leased(leaseOf(resources[0]!.parts[0]!) + 1)]
+          await new Promise((resolve) => setImmediate(resolve))
+          await transaction.commit([change('r', { waiters: { appended: [], removed: [], renewed } })])
+        })
+      for (let round = 0; round < 5; round++) await Promise.all([first, second, first, second].map(renew))
+      assert.equal(leaseOf(await readPart(first, 'r', wanted)), 20)
+    },
+  },
+  {
+    claim: 'no fence is granted twice, however often a resource is made and forgotten',
+    check: async (first, second) => {
+      const fences: number[] = []
+      const grant = async (backend: Backend) => {
+        const fence = await backend.transaction(async (transaction) => {
+          const { resources } = await transaction.open([opening('r')], 'wait')
+          const next = Math.max(resources[0]!.fence, resources[0]!.fenceFloor) + 1
+          await new Promise((resolve) => setImmediate(resolve))
+          await transaction.commit([change('r', { state: written('held'), fence: next })])
+          return next
+        })
+        fences.push(fence)
+        await backend.transaction(async (transaction) => {
+          const { resources } = await transaction.open([opening('r')], 'wait')
+          const { text, fence: last } = resources[0]!
+          if (text !== undefined)
+            await transaction.commit([change('r', { state: 'idle', fence: last, leavesFence: true })])
+        })
+      }
+      for (let round = 0; round < 5; round++) await Promise.all([first, second, first, second].map(grant))
+      assert.equal(new Set(fences).size, fences.length)
     },
   },
   {
