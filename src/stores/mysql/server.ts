@@ -19,7 +19,7 @@ export async function refuseUnfit(connection: Connection): Promise<void> {
   if (values.get('wsrep_on') === 'ON' && Number(values.get('wsrep_cluster_size') ?? 0) > 1) {
     throw new StoreUnavailable(
       'a Galera cluster takes writes on several nodes and does not lock rows across them: two could hold one lock. ' +
-        'Use a server that is not part of one, or the etcd store',
+        'Use a server that is not part of one',
     )
   }
   if (values.get('group_replication_single_primary_mode') === 'OFF') {
