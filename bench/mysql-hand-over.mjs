@@ -2,42 +2,15 @@
 // moment at which the holder begins to release to that at which the waiter's grant is claimed. Beside it, in the same run
 // and after the same pause, what one statement that changes one row takes by itself: a hand-over is two commits, two reads
 // under a lock and a ring, one after another.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { createConnection } from 'mysql2/promise'
+import { startProcess } from './child-process.mjs'
 
 const dist = process.env.BATON_DIST ?? new URL('../dist', import.meta.url).pathname
 const { startMariadb } = await import(`${dist}/testing/harness/mariadb.js`)
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 300)
 const program = fileURLToPath(new URL('../test/e2e/library-process.mjs', import.meta.url))
-
-/** A process on the store: `say` sends it a line, `hear` waits for one of its own. */
-async function open(url, node) {
-  const child = spawn(process.execPath, [program, url, node], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const lines = []
-  const waiting = new Set()
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    lines.push(JSON.parse(line))
-    for (const look of waiting) look()
-  })
-  const hear = (isIt) =>
-    new Promise((resolve) => {
-      const look = () => {
-        const found = lines.find(isIt)
-        if (found === undefined) return
-        waiting.delete(look)
-        lines.splice(0, lines.indexOf(found))
-        resolve(found)
-      }
-      waiting.add(look)
-      look()
-    })
-  await hear(({ ready }) => ready)
-  return { child, hear, say: (what) => child.stdin.write(`${JSON.stringify(what)}\n`) }
-}
 
 function summaryOf(samples) {
   const sorted = samples.toSorted((a, b) => a - b)
@@ -47,7 +20,7 @@ function summaryOf(samples) {
 
 const mariadb = await startMariadb()
 const url = await mariadb.createDatabase('bench')
-const processes = [await open(url, 'a'), await open(url, 'b')]
+const processes = [await startProcess(program, url, 'a'), await startProcess(program, url, 'b')]
 const bare = await createConnection(url)
 await bare.query('CREATE TABLE bare (n INT)')
 await bare.query('INSERT INTO bare VALUES (0)')
@@ -84,10 +57,6 @@ try {
   await measure(0)
 } finally {
   bare.destroy()
-  for (const { child } of processes) {
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
-    await ended
-  }
+  for (const process of processes) await process.kill()
   await mariadb.stop()
 }

@@ -1,11 +1,9 @@
 // How long it takes to ring at 2, 6 and 12 processes on MariaDB. First the bare ways to wake connections that wait in a
 // statement, each on its own, in turn; then Baton in library mode: one process does the work, the others wait for it, and
 // each is told of the success. `BATON_DIST=DIR[,DIR]` compares builds, turn by turn.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { createConnection } from 'mysql2/promise'
+import { startProcess } from './child-process.mjs'
 
 const dists = (process.env.BATON_DIST ?? fileURLToPath(new URL('../dist', import.meta.url))).split(',')
 const { startMariadb } = await import(`${dists[0]}/testing/harness/mariadb.js`)
@@ -91,30 +89,6 @@ async function bare(url, size) {
   for (const connection of [ringer, gate, ...connections]) connection.destroy()
 }
 
-/** A process on the store: `hear` waits for a line of its own. */
-async function start(dist, url, node) {
-  const child = spawn(process.execPath, [program, dist, url, node], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const lines = []
-  const waiting = new Set()
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    lines.push(JSON.parse(line))
-    for (const look of waiting) look()
-  })
-  const hear = (isIt) =>
-    new Promise((resolve) => {
-      const look = () => {
-        const index = lines.findIndex(isIt)
-        if (index < 0) return
-        waiting.delete(look)
-        resolve(lines.splice(index, 1)[0])
-      }
-      waiting.add(look)
-      look()
-    })
-  await hear(({ ready }) => ready)
-  return { child, hear, say: (what) => child.stdin.write(`${JSON.stringify(what)}\n`) }
-}
-
 async function told({ processes, resource }) {
   const [doer, ...others] = processes
   doer.say({ what: 'pull', resource })
@@ -143,7 +117,7 @@ try {
     for (const [index, dist] of dists.entries()) {
       const url = await mariadb.createDatabase(`ring_${size}_${index}`)
       const nodes = Array.from({ length: size + 1 }, (_, node) => `n${node}`)
-      const processes = await Promise.all(nodes.map((node) => start(dist, url, node)))
+      const processes = await Promise.all(nodes.map((node) => startProcess(program, dist, url, node)))
       running.push(...processes)
       builds.push({ dist, processes, reports: [], skips: [] })
     }
@@ -159,13 +133,9 @@ try {
       console.log(`  the report is acknowledged  ${summaryOf(reports)}`)
       console.log(`  a waiter is told            ${summaryOf(skips)}`)
     }
-    for (const { child } of running.splice(0)) {
-      const ended = once(child, 'exit')
-      child.kill('SIGKILL')
-      await ended
-    }
+    for (const process of running.splice(0)) await process.kill()
   }
 } finally {
-  for (const { child } of running) child.kill('SIGKILL')
+  for (const process of running) await process.kill()
   await mariadb.stop()
 }
