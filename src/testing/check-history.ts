@@ -10,20 +10,16 @@ export type { Violation } from './violation.ts'
 /** Checks a history against every invariant that it can show. Linear in its length, but for the length of queues. */
 export function checkHistory(history: History, { policy }: { readonly policy: Policy }): Violation[] {
   const violations: Violation[] = []
-  const resources = new Map<string, ResourceCheck>()
+  const steps = new StepsCheck(policy, violations)
   const callbacks = new CallbackCheck(violations)
   const sessions = new SessionCheck(violations)
   for (const record of history) {
     switch (record.kind) {
-      case 'step': {
-        const name = JSON.stringify([record.namespace, record.resource])
-        const check = resources.get(name) ?? new ResourceCheck(policy, violations)
-        resources.set(name, check)
-        check.take(record)
+      case 'step':
+        steps.take(record)
         callbacks.takeStep(record)
         sessions.takeStep(record)
         break
-      }
       case 'callback':
         callbacks.take(record)
         break
@@ -41,6 +37,37 @@ export function checkHistory(history: History, { policy }: { readonly policy: Po
     }
   }
   return violations
+}
+
+/** The steps alone, resource by resource. */
+export class StepsCheck {
+  readonly violations: Violation[]
+  readonly #policy: Policy
+  readonly #resources = new Map<string, ResourceCheck>()
+
+  constructor(policy: Policy, violations: Violation[] = []) {
+    this.#policy = policy
+    this.violations = violations
+  }
+
+  take(step: StepRecord): void {
+    const name = resourceName(step)
+    const check = this.#resources.get(name) ?? new ResourceCheck(this.#policy, this.violations)
+    this.#resources.set(name, check)
+    check.take(step)
+  }
+
+  /** The same so far, to go on otherwise; it knows of no violations yet, and of these resources only. */
+  fork(resources: ReadonlySet<string>): StepsCheck {
+    const fork = new StepsCheck(this.#policy)
+    for (const [name, check] of this.#resources)
+      if (resources.has(name)) fork.#resources.set(name, check.fork(fork.violations))
+    return fork
+  }
+}
+
+export function resourceName({ namespace, resource }: StepRecord): string {
+  return JSON.stringify([namespace, resource])
 }
 
 interface LiveGrant {
@@ -61,18 +88,30 @@ interface LiveWaiter {
 class ResourceCheck {
   readonly #policy: Policy
   readonly #violations: Violation[]
-  readonly #model = newModel()
-  readonly #grants = new Map<string, LiveGrant>()
-  readonly #queues = new Map<string, LiveWaiter[]>()
-  readonly #asked = new Set<string>()
-  readonly #ended = new Set<number>()
-  readonly #references = new Set<string>()
+  #model = newModel()
+  #grants = new Map<string, LiveGrant>()
+  #queues = new Map<string, LiveWaiter[]>()
+  #asked = new Set<string>()
+  #ended = new Set<number>()
+  #references = new Set<string>()
   #fence = 0
   #resource = ''
 
   constructor(policy: Policy, violations: Violation[]) {
     this.#policy = policy
     this.#violations = violations
+  }
+
+  fork(violations: Violation[]): ResourceCheck {
+    const fork = new ResourceCheck(this.#policy, violations)
+    fork.#model = structuredClone(this.#model)
+    fork.#grants = structuredClone(this.#grants)
+    fork.#queues = structuredClone(this.#queues)
+    fork.#asked = new Set(this.#asked)
+    fork.#ended = new Set(this.#ended)
+    fork.#references = new Set(this.#references)
+    fork.#fence = this.#fence
+    return fork
   }
 
   take(step: StepRecord): void {

@@ -47,7 +47,7 @@ async function killedServer({ acknowledged, kept }: { acknowledged: number; kept
 const check = (journals: readonly (readonly TimedRecord[])[]) => checkHistory(mergeJournals(journals), { policy })
 const left = async (server: Parameters<typeof killedServer>[0]) => {
   const journal = await killedServer(server)
-  const settled = withoutLostTails([journal], check)
+  const settled = withoutLostTails([journal], policy)
   return { violations: check(settled).length, leftOut: journal.length - settled[0]!.length }
 }
 

@@ -1,50 +1,62 @@
-import type { Violation } from '../check-history.ts'
-import type { TimedRecord } from '../journal.ts'
+import type { Policy } from '../../core/index.ts'
+import { resourceName, StepsCheck } from '../check-history.ts'
+import type { StepRecord } from '../history.ts'
+import { mergeJournals, type TimedRecord } from '../journal.ts'
 
 type Journals = readonly (readonly TimedRecord[])[]
-type Check = (journals: Journals) => readonly Violation[]
+type TimedStep = StepRecord & { readonly monoMs: number }
 
 /**
  * A server writes a step down as it takes it, which is before its store has made it durable. Killed in between, it has
  * told nobody, and the step may be gone: but only with all that came after it, and none that was acknowledged. So of the
- * last steps of every life that was ended, as many are left out as it takes for the rest to agree, if any number does.
+ * last steps of every life that was ended, as few are left out as it takes for the next life to agree, if any number does.
  */
-export function withoutLostTails(journals: Journals, check: Check): Journals {
-  if (check(journals).length === 0) return journals
-  let settled = journals
-  const lives = journals.flatMap((journal, index) => livesOf(journal).map((life) => ({ ...life, index })))
-  // The last lives were not killed. The others are settled in the order of their ends.
-  for (const life of lives.filter(({ isLast }) => !isLast).sort((a, b) => a.endMs - b.endMs)) {
-    const nextEndMs = Math.min(...lives.filter(({ endMs }) => endMs > life.endMs).map(({ endMs }) => endMs))
-    settled = settle(settled, life, (each) => check(each.map((journal) => journal.filter(until(nextEndMs)))))
+export function withoutLostTails(journals: Journals, policy: Policy): Journals {
+  const lost = new Set<TimedRecord>()
+  const sofar = new StepsCheck(policy)
+  const steps = mergeJournals(journals).filter((record) => record.kind === 'step') as TimedStep[]
+  let at = 0
+  const take = (untilMs: number, except: ReadonlySet<TimedRecord>) => {
+    for (; at < steps.length && steps[at]!.monoMs <= untilMs; at++) if (!except.has(steps[at]!)) sofar.take(steps[at]!)
   }
-  return settled
+  // The last lives were not killed. The others are settled in the order of their ends.
+  const lives = journals.flatMap(livesOf).sort((a, b) => a.endMs - b.endMs)
+  for (const { endMs, tail, isLast } of lives) {
+    if (isLast || tail.length === 0) continue
+    const suspects = new Set<TimedRecord>(tail)
+    take(endMs, suspects)
+    const nextEndMs = Math.min(...lives.map((life) => life.endMs).filter((each) => each > endMs))
+    const about = new Set(tail.map(resourceName))
+    const next = steps.slice(at).filter((step) => step.monoMs <= nextEndMs && about.has(resourceName(step)))
+    const kept = keptOf(tail, (some) => agrees(sofar.fork(about), [...some, ...next]))
+    for (const step of kept) sofar.take(step)
+    for (const step of tail) if (!kept.includes(step)) lost.add(step)
+  }
+  return journals.map((journal) => journal.filter((record) => !lost.has(record)))
+}
+
+/** As many of the first of them as agree with what came after; all of them where no number does. */
+function keptOf(tail: readonly TimedStep[], isGood: (kept: readonly TimedStep[]) => boolean): readonly TimedStep[] {
+  for (let count = tail.length; count >= 0; count--) if (isGood(tail.slice(0, count))) return tail.slice(0, count)
+  return tail
+}
+
+function agrees(check: StepsCheck, steps: readonly TimedStep[]): boolean {
+  for (const step of steps) {
+    check.take(step)
+    if (check.violations.length > 0) return false
+  }
+  return true
 }
 
 interface Life {
-  readonly index: number
   readonly endMs: number
-  /** The steps at its end that nobody was told of, last first. */
-  readonly tail: readonly TimedRecord[]
+  /** The steps at its end that nobody was told of. */
+  readonly tail: readonly TimedStep[]
+  readonly isLast: boolean
 }
 
-function settle(journals: Journals, { index, tail }: Life, check: Check): Journals {
-  let best = journals
-  let fewest = check(journals).length
-  const lost = new Set<TimedRecord>()
-  for (const step of tail) {
-    if (fewest === 0) break
-    lost.add(step)
-    const candidate = journals.map((journal, at) =>
-      at === index ? journal.filter((each) => !lost.has(each)) : journal,
-    )
-    const count = check(candidate).length
-    if (count < fewest) [best, fewest] = [candidate, count]
-  }
-  return best
-}
-
-function livesOf(journal: readonly TimedRecord[]): (Omit<Life, 'index'> & { readonly isLast: boolean })[] {
+function livesOf(journal: readonly TimedRecord[]): Life[] {
   const starts = journal.flatMap((record, at) => (record.kind === 'server' && record.what === 'started' ? [at] : []))
   return starts.map((start, index) => {
     const end = starts[index + 1] ?? journal.length
@@ -53,11 +65,7 @@ function livesOf(journal: readonly TimedRecord[]): (Omit<Life, 'index'> & { read
       0,
       ...records.flatMap((record) => (record.kind === 'server' && record.what === 'kept' ? [record.count] : [])),
     )
-    const tail = records.filter(({ kind }) => kind === 'step').slice(kept)
-    return { endMs: records.at(-1)!.monoMs, tail: tail.reverse(), isLast: end === journal.length }
+    const tail = records.filter((record): record is TimedStep => record.kind === 'step').slice(kept)
+    return { endMs: records.at(-1)!.monoMs, tail, isLast: end === journal.length }
   })
-}
-
-function until(endMs: number): (record: TimedRecord) => boolean {
-  return ({ monoMs }) => monoMs <= endMs
 }
