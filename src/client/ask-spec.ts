@@ -33,7 +33,7 @@ export function acquireRequest(
   patience: Patience,
 ): InputOf<'acquire'> {
   const doesNotWait = patience.waitMs === 0
-  const leftMs = Math.max(1, Math.ceil(patience.leftMs()))
+  const leftMs = Math.max(1, Math.ceil(patience.waitLeftMs()))
   return {
     type: 'acquire',
     ...place,

@@ -20,9 +20,6 @@ interface Replied {
 /** Refusals of this hold id, not of the ask, which goes on with another one. */
 const ASK_ANEW = new Set(['passed-over', 'hold-ended', 'cancelled', 'session-lost'])
 
-/** Being granted ends the wait limit: a claim under way gets this much longer. */
-const CLAIM_GRACE_MS = 5_000
-
 /** One ask, from its first try to its grant or its final answer. When it is given up it leaves nothing behind. */
 export class Ask implements Closable {
   readonly #wiring: Wiring
@@ -83,26 +80,23 @@ export class Ask implements Closable {
     if (signal?.aborted) abort()
     signal?.addEventListener('abort', abort, { once: true })
     this.#cleanup = [clock.stayAwake(), () => signal?.removeEventListener('abort', abort)]
-    if (this.#patience.waitMs !== 0) this.#watchPatience()
+    this.#watchPatience()
   }
 
   #watchPatience(): void {
-    const leftMs = this.#patience.leftMs()
+    const leftMs = this.#patience.leftMs(this.#startMs)
     if (leftMs === Infinity) return
-    // A timer may be shorter than what it is asked for, so what is left is checked once more.
-    const check = () => (this.#patience.isOver() ? this.#waitOver() : this.#watchPatience())
+    // A timer may be shorter than what it is asked for, so what is left is checked once more. What was granted and has not
+    // been claimed by now is taken back like all the rest.
+    const check = () =>
+      this.#patience.leftMs(this.#startMs) <= 0 ? this.#end.abort(this.#tooLate()) : this.#watchPatience()
     this.#cleanup.push(this.#wiring.clock.after(leftMs, check))
   }
 
-  #waitOver(): void {
-    if (!this.#hasQueued) return
-    const giveUp = () => this.#end.abort(this.#tooLate())
-    if (this.#sent?.isHandedOver) this.#cleanup.push(this.#wiring.clock.after(CLAIM_GRACE_MS, giveUp))
-    else giveUp()
-  }
-
   #tooLate(): BatonError {
-    return this.#unanswered ?? new RefusedError('wait-over', 'the wait limit is over; ask again or wait longer')
+    if (this.#unanswered) return this.#unanswered
+    if (!this.#hasQueued) return new UnavailableError('nobody answered within the wait limit')
+    return new RefusedError('wait-over', 'the wait limit is over; ask again or wait longer')
   }
 
   /** The answer that the stream has told: nothing has to be sent for it. */
@@ -118,7 +112,6 @@ export class Ask implements Closable {
     const { signal } = this.#end
     const backoff = new Backoff(random)
     for (;;) {
-      if (this.#hasQueued && !this.#sent?.isHandedOver && this.#patience.isOver()) throw this.#tooLate()
       const leftMs = () => this.#patience.unansweredLeftMs({ inLine: this.#hasQueued, askedAtMs: this.#startMs })
       try {
         const session = await abortable(sessions.alive(), signal)
@@ -160,7 +153,14 @@ export class Ask implements Closable {
       if (!sent.session.isAlive()) return this.#askAnew(sent)
       sent.finish()
       const { place, hold, session } = sent
-      return new HeldGrant(this.#wiring, { place, hold, session, reply, waited: this.#hasQueued })
+      return new HeldGrant(this.#wiring, {
+        place,
+        hold,
+        session,
+        reply,
+        waited: this.#hasQueued,
+        signal: this.#spec.signal,
+      })
     }
     sent.finish()
     if (reply.status === 'skip') return reply
@@ -181,7 +181,6 @@ export class Ask implements Closable {
     sent.listen()
     this.#setbacks.reset()
     if (sent.hasNews) return
-    if (this.#patience.isOver()) throw this.#tooLate()
     // Not polling: the stream tells. Should an event be lost on the way nevertheless (a proxy that swallows them, a
     // server that stalls), this is what ends the wait, once or twice in the life of a lease where that can happen.
     const againMs = Math.min(trustMs * (0.5 + random.fraction() / 2), this.#spec.placeEveryMs ?? Infinity)

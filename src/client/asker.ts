@@ -1,8 +1,9 @@
 import type { Skip } from '../core/index.ts'
-import type { AskOptions, Grant, Skipped, WhenUnavailable } from './api.ts'
+import type { AskOptions, Skipped, WhenUnavailable } from './api.ts'
 import { Ask } from './ask.ts'
 import type { AskSpec } from './ask-spec.ts'
 import { UnavailableError } from './errors.ts'
+import type { OpenGrant } from './open-grant.ts'
 import { Patience } from './patience.ts'
 import type { Wiring } from './wiring.ts'
 import { WithoutGrant } from './without-grant.ts'
@@ -43,23 +44,24 @@ export class Asker {
   }
 
   /** A grant, perhaps in name only where no server answers, or a skip. */
-  async ask(more: Pick<AskSpec, 'disbelieve' | 'verified' | 'verifies'> = {}): Promise<Grant | Skip> {
+  async ask(more: Pick<AskSpec, 'disbelieve' | 'verified' | 'verifies'> = {}): Promise<OpenGrant | Skip> {
     try {
       return await new Ask(this.#wiring, { ...this.#spec, ...more }, this.patience).answer()
     } catch (error) {
       if (!(error instanceof UnavailableError) || this.#whenUnavailable !== 'run') throw error
       if (more.verified) return { status: 'skip', fence: 0 }
       const { operation, resource, owner = this.#wiring.random.id() } = this.#spec
-      return new WithoutGrant(this.#wiring, { operation, resource, owner })
+      return new WithoutGrant(this.#wiring, { operation, resource, owner, signal: this.#spec.signal })
     }
   }
 }
 
 /** A skip as callers see it. */
-export function skippedOf<Result>({ fence, by, atMs, result }: Skip): Skipped<Result> {
+export function skippedOf<Result>({ fence, by, atMs, result, resultOmitted }: Skip): Skipped<Result> {
   return {
     status: 'skipped',
     result: result as Result | undefined,
+    resultOmitted: resultOmitted === true,
     fence,
     by,
     at: atMs === undefined ? undefined : new Date(atMs),

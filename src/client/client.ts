@@ -1,23 +1,30 @@
 import { hostname } from 'node:os'
-import type { Json, Policy, ResourceView, WaiterView } from '../core/index.ts'
-import { isId, LIMITS, type RequestType, type WireEvent } from '../protocol/index.ts'
+import type { Policy, ResourceView, WaiterView } from '../core/index.ts'
+import { LIMITS, type RequestType, type WireEvent } from '../protocol/index.ts'
 import type {
   AskOptions,
   Baton,
   ConnectOptions,
   Done,
   Grant,
+  LeadContext,
+  Leader,
+  LeadOptions,
+  Lock,
+  LockOptions,
+  OnceOptions,
   References,
-  Returned,
   RunContext,
   RunOptions,
-  Skipped,
 } from './api.ts'
-import { Asker, skippedOf } from './asker.ts'
+import { Asker } from './asker.ts'
+import { checkCallback, checkIds, checkOptions } from './check-options.ts'
 import { pause } from './clock.ts'
 import { Contact, type Environment } from './contact.ts'
-import { BatonError, SkippedError } from './errors.ts'
+import { BatonError, RefusedError, SkippedError } from './errors.ts'
 import { eventFeed } from './event-feed.ts'
+import { lead } from './lead.ts'
+import { lock, lockAround } from './lock.ts'
 import { run } from './run.ts'
 import { ClientSessions, type Session } from './session.ts'
 import { SessionStream } from './session-stream.ts'
@@ -26,6 +33,7 @@ import { UnknownPlaces } from './unknown-places.ts'
 import { allWaiters } from './waiters.ts'
 import type { Wiring } from './wiring.ts'
 
+type Callback<Result> = (context: RunContext) => Result | Promise<Result>
 type In = { readonly namespace?: string }
 
 /** How long `close` tries to tell the server; what it cannot tell, the session's end does. */
@@ -45,8 +53,8 @@ export class Client implements Baton {
   #closing: Promise<void> | undefined
 
   constructor(transport: Transport, environment: Environment, options: ConnectOptions = {}) {
+    checkOptions('connect', options)
     const { node = hostname(), namespace = 'default', ttlMs = LIMITS.ttlDefaultMs, whenUnavailable = 'wait' } = options
-    checkOptions({ node, namespace, ttlMs })
     const contact = new Contact(transport, environment)
     const stream = new SessionStream(transport, contact, environment)
     const unknownPlaces = new UnknownPlaces(contact, () => stream.placeNames())
@@ -69,26 +77,73 @@ export class Client implements Baton {
     this.references = this.#references()
   }
 
-  async run<Result extends Returned>(
+  lock<Result>(resource: string, callback: Callback<Result>, options?: LockOptions): Promise<Result>
+  lock(resource: string, options?: LockOptions): Promise<Lock>
+  async lock<Result>(
+    resource: string,
+    callbackOrOptions: Callback<Result> | LockOptions = {},
+    more: LockOptions = {},
+  ): Promise<Result | Lock> {
+    const callback = typeof callbackOrOptions === 'function' ? callbackOrOptions : undefined
+    const options = typeof callbackOrOptions === 'function' ? more : callbackOrOptions
+    this.#check('lock', { resource }, options)
+    return callback ? lockAround(this.#wiring, resource, { callback, options }) : lock(this.#wiring, resource, options)
+  }
+
+  async once<Result>(resource: string, callback: Callback<Result>, options: OnceOptions = {}): Promise<Done<Result>> {
+    this.#check('once', { resource }, options, callback)
+    return run(this.#wiring, { operation: 'once', resource }, callback, options)
+  }
+
+  async forget(resource: string, options: In & { operation?: string } = {}): Promise<boolean> {
+    this.#check('forget', { resource }, options)
+    const { operation = 'once', namespace } = options
+    return (await this.#demand({ type: 'forget', operation, resource, ...this.#in(namespace) })).kept
+  }
+
+  async lead<Result>(
+    name: string,
+    callback: (context: LeadContext) => Result | Promise<Result>,
+    options: LeadOptions = {},
+  ): Promise<Result> {
+    this.#check('lead', { name }, options, callback)
+    return lead(this.#wiring, name, { callback, options })
+  }
+
+  async leader(name: string, options: In = {}): Promise<Leader | undefined> {
+    this.#check('leader', { name }, options)
+    const { grants } = await this.status(name, options)
+    const grant = grants.find(({ operation, claimed }) => operation === 'lead' && claimed)
+    return grant && { node: grant.node, fence: grant.fence, since: new Date(grant.sinceMs) }
+  }
+
+  async run<Result>(
     operation: string,
     resource: string,
-    callback: (context: RunContext) => Result | Promise<Result>,
+    callback: Callback<Result>,
     options: RunOptions = {},
   ): Promise<Done<Result>> {
-    this.#checkOpen()
+    this.#check('run', { operation, resource }, options, callback)
     return run(this.#wiring, { operation, resource }, callback, options)
   }
 
-  async tryAcquire(operation: string, resource: string, options: AskOptions = {}): Promise<Grant | Skipped<Json>> {
-    this.#checkOpen()
-    const answer = await new Asker(this.#wiring, { operation, resource }, options).ask()
-    return answer.status === 'skip' ? skippedOf(answer) : answer
+  async acquire(operation: string, resource: string, options: AskOptions = {}): Promise<Grant> {
+    this.#check('acquire', { operation, resource }, options)
+    return this.#acquire({ operation, resource }, options)
   }
 
-  async acquire(operation: string, resource: string, options: AskOptions = {}): Promise<Grant> {
-    const answer = await this.tryAcquire(operation, resource, options)
-    if (answer.status === 'skipped') throw new SkippedError(answer)
-    return answer
+  async tryAcquire(
+    operation: string,
+    resource: string,
+    options: Omit<AskOptions, 'waitMs' | 'queueing'> = {},
+  ): Promise<Grant | null> {
+    this.#check('tryAcquire', { operation, resource }, options)
+    try {
+      return await this.#acquire({ operation, resource }, { ...options, waitMs: 0 })
+    } catch (error) {
+      if (error instanceof RefusedError && error.code === 'busy') return null
+      throw error
+    }
   }
 
   async status(resource: string, { namespace }: In = {}): Promise<ResourceView> {
@@ -166,6 +221,24 @@ export class Client implements Baton {
     sleep()
   }
 
+  async #acquire(what: { operation: string; resource: string }, options: AskOptions): Promise<Grant> {
+    const answer = await new Asker(this.#wiring, what, options).ask()
+    if (answer.status === 'skip') throw new SkippedError(answer)
+    return answer
+  }
+
+  #check(
+    call: Parameters<typeof checkOptions>[0],
+    ids: Readonly<Record<string, unknown>>,
+    options: object,
+    ...callback: readonly unknown[]
+  ): void {
+    this.#checkOpen()
+    checkIds(call, ids)
+    if (callback.length > 0) checkCallback(call, callback[0])
+    checkOptions(call, options)
+  }
+
   #references(): References {
     const at = (resource: string, { namespace, node = this.node }: In & { node?: string } = {}) => ({
       resource,
@@ -193,14 +266,5 @@ export class Client implements Baton {
 
   #checkOpen(): void {
     if (this.#closing) throw new BatonError('closed', 'the client was closed')
-  }
-}
-
-function checkOptions({ node, namespace, ttlMs }: { node: string; namespace: string; ttlMs: number }): void {
-  for (const [name, id] of Object.entries({ node, namespace })) {
-    if (!isId(id)) throw new TypeError(`${name} must be 1 to 512 bytes of text without control characters`)
-  }
-  if (!Number.isInteger(ttlMs) || ttlMs < LIMITS.ttlMinMs || ttlMs > LIMITS.ttlMaxMs) {
-    throw new TypeError(`ttlMs must be a whole number from ${LIMITS.ttlMinMs} to ${LIMITS.ttlMaxMs}`)
   }
 }

@@ -46,6 +46,14 @@ export function pause(clock: ClientClock, delayMs: number, signal?: AbortSignal)
   return abortable(over, signal).finally(cancel)
 }
 
+/** Tells when a signal aborts, also if it has already. Returns how to stop. */
+export function onAbort(signal: AbortSignal, tell: (reason: unknown) => void): () => void {
+  const abort = () => tell(signal.reason)
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort, { once: true })
+  return () => signal.removeEventListener('abort', abort)
+}
+
 /** The promise, or the signal's reason as soon as it aborts: nothing that is given up is waited for. */
 export function abortable<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   if (!signal) return promise

@@ -1,6 +1,8 @@
 import type { Baton, ConnectOptions } from './api.ts'
+import { checkOptions } from './check-options.ts'
 import { Client } from './client.ts'
 import { systemClientClock } from './clock.ts'
+import { ArgumentError } from './errors.ts'
 import { httpTransport } from './http-transport.ts'
 import { systemRandom } from './random.ts'
 
@@ -9,10 +11,14 @@ import { systemRandom } from './random.ts'
  * nobody yet: what happens without a server is for each call to say.
  */
 export async function connect(urls: string | readonly string[], options: ConnectOptions = {}): Promise<Baton> {
+  const list = typeof urls === 'string' ? urls.split(',') : urls
+  if (!Array.isArray(list) || !list.every((url) => typeof url === 'string')) {
+    throw new ArgumentError('connect: the servers must be a URL like http://127.0.0.1:8086, or several of them')
+  }
+  checkOptions('connect', options)
   const clock = systemClientClock()
   const notice = options.onNotice ?? (() => {})
-  const list = typeof urls === 'string' ? urls.split(',') : urls
-  const bases = list.map((url) => url.trim()).filter((url) => url !== '')
+  const bases = list.map((url: string) => url.trim()).filter((url: string) => url !== '')
   const transport = httpTransport({ urls: bases, token: options.token, tls: options.tls, clock, notice })
   return new Client(transport, { clock, notice, random: systemRandom }, options)
 }

@@ -3,12 +3,27 @@ import type { ErrorBody, ErrorCode } from '../protocol/index.ts'
 /** The base of everything that Baton throws; `code` is stable. */
 export class BatonError extends Error {
   override readonly name: string = 'BatonError'
-  readonly code: ErrorCode | 'unavailable' | 'grant-lost' | 'failed-for-good' | 'skipped' | 'aborted' | 'closed'
+  readonly code:
+    | ErrorCode
+    | 'unavailable'
+    | 'grant-lost'
+    | 'failed-for-good'
+    | 'skipped'
+    | 'aborted'
+    | 'closed'
+    | 'ended'
+    | 'store-unusable'
 
   constructor(code: BatonError['code'], message: string, options?: ErrorOptions) {
     super(message, options)
     this.code = code
   }
+}
+
+/** A call with an argument that cannot be meant: the message names it. */
+export class ArgumentError extends TypeError {
+  override readonly name = 'ArgumentError'
+  readonly code = 'bad-argument'
 }
 
 /** Baton said no: `busy`, `in-use`, `wait-over`, `unauthorised`, … */
@@ -54,10 +69,13 @@ export class FailedForGoodError extends BatonError {
 export class SkippedError extends BatonError {
   override readonly name = 'SkippedError'
   readonly by: string | undefined
+  /** Of the success that it rests on; 0 where it rests on references alone. */
+  readonly fence: number
   readonly result: unknown
-  constructor({ by, result }: { by: string | undefined; result: unknown }) {
+  constructor({ by, fence, result }: { readonly by?: string; readonly fence: number; readonly result?: unknown }) {
     super('skipped', by === undefined ? 'done already' : `done already by ${by}`)
     this.by = by
+    this.fence = fence
     this.result = result
   }
 }

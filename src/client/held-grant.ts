@@ -1,8 +1,10 @@
 import type { Granted, GrantView, Json, PreviousAttempt, ReportedOutcome, Standing, WaiterView } from '../core/index.ts'
-import type { Grant } from './api.ts'
+import type { SuccessOptions } from './api.ts'
 import { cancelAsk } from './cancel-ask.ts'
-import { type BatonError, GrantLostError, refusedError } from './errors.ts'
-import { checkedResult, errorText, isPermanent } from './outcome.ts'
+import { onAbort } from './clock.ts'
+import { BatonError, GrantLostError, refusedError } from './errors.ts'
+import type { OpenGrant } from './open-grant.ts'
+import { errorText, isPermanent, toldResult } from './outcome.ts'
 import type { Place } from './place.ts'
 import { ProgressReport } from './progress-report.ts'
 import type { Session } from './session.ts'
@@ -17,6 +19,8 @@ interface GrantStart {
   readonly reply: Granted
   /** It stood in line before: the stream is open already. */
   readonly waited: boolean
+  /** The caller's own: when it aborts, so does the grant's, but the grant is not lost by that. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** The stream tells of a grant that an operator revokes. Work that is done sooner than this does without one. */
@@ -24,7 +28,7 @@ const STREAM_AFTER_MS = 1_000
 const LOST_CODES = new Set(['unknown-grant', 'not-holder', 'stale-fence', 'session-lost'])
 
 /** A grant, from its acknowledged claim to its acknowledged outcome or its loss. */
-export class HeldGrant implements Grant, StreamListener, Closable {
+export class HeldGrant implements OpenGrant, StreamListener, Closable {
   readonly status = 'granted'
   readonly place: Place
   readonly operation: string
@@ -43,8 +47,9 @@ export class HeldGrant implements Grant, StreamListener, Closable {
   readonly #knownSince: number
   readonly #cleanup: (() => void)[]
   #reported: Promise<void> | undefined
+  #lost: GrantLostError | undefined
 
-  constructor(wiring: Wiring, { place, hold, session, reply, waited }: GrantStart) {
+  constructor(wiring: Wiring, { place, hold, session, reply, waited, signal }: GrantStart) {
     this.place = place
     this.operation = place.operation
     this.resource = place.resource
@@ -68,6 +73,11 @@ export class HeldGrant implements Grant, StreamListener, Closable {
       waited ? wiring.stream.keepOpen(session) : wiring.clock.after(STREAM_AFTER_MS, keepStream),
     ]
     this.#cleanup.push(session.onLost((error) => this.#lose(error.message, error)))
+    if (signal) this.#cleanup.push(onAbort(signal, (reason) => this.#end.abort(reason)))
+  }
+
+  get lost(): GrantLostError | undefined {
+    return this.#lost
   }
 
   async waiters(): Promise<readonly WaiterView[]> {
@@ -81,11 +91,13 @@ export class HeldGrant implements Grant, StreamListener, Closable {
   }
 
   progress(progress: Json): void {
-    if (!this.#reported && !this.signal.aborted) this.#progress.say(progress)
+    if (!this.#reported && !this.#lost) this.#progress.say(progress)
   }
 
-  async succeed(result?: Json, { effect }: { readonly effect?: 'none' } = {}): Promise<void> {
-    await this.#report({ outcome: 'success', result: checkedResult(result), effect })
+  async succeed(result?: unknown, { effect, keepMs }: SuccessOptions = {}): Promise<void> {
+    const { why, ...told } = toldResult(result)
+    if (why !== undefined) this.#notTold(why)
+    await this.#report({ outcome: 'success', ...told, effect, keepMs })
   }
 
   async fail(error: unknown, { permanent = isPermanent(error) }: { readonly permanent?: boolean } = {}): Promise<void> {
@@ -98,15 +110,17 @@ export class HeldGrant implements Grant, StreamListener, Closable {
 
   /** Leaving without an outcome is a failure. Never throws: a loss shows in the signal, and others learn by expiry. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#report({ outcome: 'failure', error: 'left without an outcome' }).catch(() => {})
+    this.#reported ??= this.#sendOutcome({ outcome: 'failure', error: 'left without an outcome' })
+    await this.#reported.catch(() => {})
   }
 
   /** The client closes: the work has to stop, and what it was is a failure. */
   async close(): Promise<void> {
     if (this.#reported) return this.#reported.catch(() => {})
-    const report = this.#report({ outcome: 'failure', error: 'the client was closed' })
-    this.#end.abort(this.#lostError('the client was closed'))
-    await report.catch(() => {})
+    this.#reported = this.#sendOutcome({ outcome: 'failure', error: 'the client was closed' })
+    this.#lost = this.#lostError('the client was closed')
+    this.#end.abort(this.#lost)
+    await this.#reported.catch(() => {})
   }
 
   onEvent(event: OwnEvent): void {
@@ -123,21 +137,37 @@ export class HeldGrant implements Grant, StreamListener, Closable {
 
   onSilence(): void {}
 
-  #report(outcome: ReportedOutcome): Promise<void> {
-    this.#reported ??= this.#sendOutcome(outcome)
-    return this.#reported
+  /** The first report counts. One that comes later must not look as if it had. */
+  async #report(outcome: ReportedOutcome): Promise<void> {
+    if (this.#reported) {
+      throw new BatonError(
+        'ended',
+        `the grant of ${this.operation} ${this.resource} was reported on before; this changes nothing`,
+      )
+    }
+    this.#reported = this.#sendOutcome(outcome)
+    await this.#reported
   }
 
   /** Renewals go on until the outcome is acknowledged: they are the session's, and do not bring an ended grant back. */
   async #sendOutcome(outcome: ReportedOutcome): Promise<void> {
     const { contact } = this.#wiring
-    this.signal.throwIfAborted()
+    if (this.#lost) throw this.#lost
     this.#progress.stop()
     const lost = new AbortController()
     const unlink = this.#session.onLost((error) => lost.abort(error))
     try {
-      const request = { type: 'release', ...this.place, hold: this.#hold, fence: this.fence, ...outcome } as const
-      const reply = await contact.retry<'release'>(request, { patienceMs: Infinity, signal: lost.signal })
+      const send = (what: ReportedOutcome) =>
+        contact.retry<'release'>(
+          { type: 'release', ...this.place, hold: this.#hold, fence: this.fence, ...what },
+          { patienceMs: Infinity, signal: lost.signal },
+        )
+      let reply = await send(outcome)
+      if (reply.status === 'refused' && reply.code === 'too-large' && 'result' in outcome) {
+        this.#notTold(reply.message)
+        const { result: _, ...rest } = outcome
+        reply = await send({ ...rest, resultOmitted: true })
+      }
       if (reply.status === 'refused') throw this.#refused(refusedError(reply))
     } catch (error) {
       if (!lost.signal.aborted) throw error
@@ -154,9 +184,15 @@ export class HeldGrant implements Grant, StreamListener, Closable {
     return error
   }
 
+  /** The work is a success all the same: to do it again would not make its result any smaller. */
+  #notTold(why: string): void {
+    this.#wiring.notice(`the result of ${this.operation} ${this.resource} is not told to others: ${why}`)
+  }
+
   #lose(why: string, cause?: unknown): void {
-    if (this.signal.aborted) return
-    this.#end.abort(this.#lostError(why, cause))
+    if (this.#lost) return
+    this.#lost = this.#lostError(why, cause)
+    this.#end.abort(this.#lost)
     if (!this.#reported) this.#close()
   }
 

@@ -10,7 +10,7 @@ import {
 } from '../protocol/index.ts'
 import type { ConnectOptions } from './api.ts'
 import type { ClientClock } from './clock.ts'
-import { UnavailableError } from './errors.ts'
+import { ArgumentError, UnavailableError } from './errors.ts'
 import { readEvents } from './event-stream.ts'
 import type { CallOptions, InputOf, StreamHandlers, StreamScope, Transport } from './transport.ts'
 
@@ -47,7 +47,7 @@ class HttpTransport implements Transport {
 
   constructor({ urls, token, tls, clock, notice }: HttpTransportOptions) {
     this.#bases = urls.map(baseOf)
-    if (this.#bases.length === 0) throw new TypeError('no server is named; give a URL like http://127.0.0.1:8086')
+    if (this.#bases.length === 0) throw new ArgumentError('no server is named; give a URL like http://127.0.0.1:8086')
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
     this.#clock = clock
     this.#notice = notice
@@ -191,10 +191,10 @@ async function answerOf({ statusCode, body }: Dispatcher.ResponseData): Promise<
 function baseOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-    throw new TypeError(`'${text}' is not the URL of a server; write it like http://127.0.0.1:8086`)
+    throw new ArgumentError(`'${text}' is not the URL of a server; write it like http://127.0.0.1:8086`)
   }
   if (url.username !== '' || url.password !== '') {
-    throw new TypeError(`the URL of ${url.origin} holds credentials; give a token instead`)
+    throw new ArgumentError(`the URL of ${url.origin} holds credentials; give a token instead`)
   }
   return url
 }

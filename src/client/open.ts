@@ -10,9 +10,10 @@ import { Service, systemClock } from '../service/index.ts'
 import { StoreUnavailable, StoreUnreachable, UnknownOutcome } from '../stores/store.ts'
 import { openStore } from '../stores/table.ts'
 import type { Baton, ConnectOptions } from './api.ts'
+import { checkOptions, checkText } from './check-options.ts'
 import { Client } from './client.ts'
 import { systemClientClock } from './clock.ts'
-import { UnavailableError } from './errors.ts'
+import { ArgumentError, BatonError, UnavailableError } from './errors.ts'
 import { systemRandom } from './random.ts'
 import type { InputOf, StreamHandlers, StreamScope, Transport } from './transport.ts'
 
@@ -21,15 +22,17 @@ import type { InputOf, StreamHandlers, StreamScope, Transport } from './transpor
  * unless `whenUnavailable` is `fail`; one that cannot be used is refused at once.
  */
 export async function open(storeUrl: string, options: ConnectOptions = {}): Promise<Baton> {
+  checkText('open', 'the store', storeUrl)
+  checkOptions('connect', options)
   const clock = systemClock()
   const transport = new InProcessTransport(
-    async () => new Service({ store: await openStore(storeUrl, { clock }) }),
+    async () => new Service({ store: await openStore(storeUrl, { clock }), resultLimit: options.resultLimit }),
     () => clock.stop(),
   )
   await transport.service().catch((error) => {
     if (error instanceof StoreUnreachable && options.whenUnavailable !== 'fail') return
     clock.stop()
-    throw asUnavailable(error)
+    throw unusable(error)
   })
   const notice = options.onNotice ?? (() => {})
   return new Client(transport, { clock: systemClientClock(), notice, random: systemRandom }, options)
@@ -91,6 +94,14 @@ export class InProcessTransport implements Transport {
     await service?.close()
     this.#onClose()
   }
+}
+
+/** What is wrong with the store, or with its URL: everything that is thrown has a code. */
+function unusable(error: unknown): unknown {
+  const known = asUnavailable(error)
+  if (known !== error || !(error instanceof Error)) return known
+  if (error instanceof TypeError) return new ArgumentError(error.message, { cause: error })
+  return new BatonError('store-unusable', error.message, { cause: error })
 }
 
 function asUnavailable(error: unknown): unknown {

@@ -11,26 +11,27 @@ export function isPermanent(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'permanent' in error && error.permanent === true
 }
 
-/** The result as it goes over the wire; a `TypeError` that says what is wrong with one that cannot. */
-export function checkedResult(result: unknown): Json | undefined {
-  if (result === undefined) return undefined
-  const text = jsonOf(result)
-  const bytes = new TextEncoder().encode(text).length
-  if (bytes > LIMITS.resultBytes) {
-    throw new TypeError(`the result is ${bytes} bytes of JSON, and at most ${LIMITS.resultBytes} are told to others`)
-  }
-  return JSON.parse(text) as Json
-}
+/** What is told of a result: itself, or that there is one, and why it cannot be told. */
+export type ToldResult =
+  | { readonly result?: Json; readonly why?: undefined }
+  | { readonly resultOmitted: true; readonly why: string }
 
-function jsonOf(result: unknown): string {
+/** The work is done, whatever can be told of it: this never throws. */
+export function toldResult(result: unknown): ToldResult {
+  if (result === undefined) return {}
   let text: string | undefined
   try {
     text = JSON.stringify(result)
   } catch (error) {
-    throw new TypeError(`the result is not JSON: ${textOf(error)}`, { cause: error })
+    return { resultOmitted: true, why: `it is not JSON: ${textOf(error)}` }
   }
-  if (text === undefined) throw new TypeError(`the result is not JSON: it is a ${typeof result}`)
-  return text
+  if (text === undefined) return { resultOmitted: true, why: `it is not JSON but a ${typeof result}` }
+  const bytes = new TextEncoder().encode(text).length
+  if (bytes <= LIMITS.resultMaxBytes) return { result: JSON.parse(text) as Json }
+  return {
+    resultOmitted: true,
+    why: `it is ${bytes} bytes of JSON, and no server takes more than ${LIMITS.resultMaxBytes}`,
+  }
 }
 
 function textOf(error: unknown): string {

@@ -2,6 +2,9 @@ import type { WhenUnavailable } from './api.ts'
 import { FIRST_CONTACT_MS } from './contact.ts'
 import type { Wiring } from './wiring.ts'
 
+/** How long one that does not wait gives a server to say so. */
+const ANSWER_MS = 1_000
+
 /** How long one that stands in line bears that no server answers, where it was told not to wait for one. */
 const IN_LINE_MS = 30_000
 
@@ -14,30 +17,36 @@ export class Patience {
   readonly #startMs: number
 
   constructor(wiring: Wiring, { waitMs, whenUnavailable }: { waitMs?: number; whenUnavailable: WhenUnavailable }) {
-    if (waitMs !== undefined && !(waitMs >= 0)) throw new TypeError('waitMs is a number of milliseconds, 0 or more')
     this.waitMs = waitMs === Infinity ? undefined : waitMs
     this.#wiring = wiring
     this.#whenUnavailable = whenUnavailable
     this.#startMs = wiring.clock.monoMs()
   }
 
-  /** What is left of the wait limit. */
-  leftMs(): number {
-    return this.waitMs === undefined ? Infinity : this.#startMs + this.waitMs - this.#wiring.clock.monoMs()
+  /** What is left of the wait limit, for one that has asked then. Who does not wait still needs an answer. */
+  leftMs(askedAtMs: number): number {
+    const nowMs = this.#wiring.clock.monoMs()
+    if (this.waitMs === undefined) return Infinity
+    return this.waitMs === 0 ? askedAtMs + ANSWER_MS - nowMs : this.#startMs + this.waitMs - nowMs
+  }
+
+  /** How much longer it may stand in line. */
+  waitLeftMs(): number {
+    return this.leftMs(this.#startMs)
   }
 
   isOver(): boolean {
-    return this.waitMs !== 0 && this.leftMs() <= 0
+    return this.waitMs !== 0 && this.waitLeftMs() <= 0
   }
 
   /** For how long an ask may go on unanswered. Once it is in line, it may have been granted and has more to lose. */
   unansweredLeftMs({ inLine, askedAtMs }: { inLine: boolean; askedAtMs: number }): number {
-    const nowMs = this.#wiring.clock.monoMs()
-    if (this.#whenUnavailable === 'wait') {
-      if (inLine) return this.waitMs === 0 ? 0 : Infinity
-      return this.#startMs + Math.max(this.waitMs ?? Infinity, FIRST_CONTACT_MS) - nowMs
-    }
-    if (!inLine) return askedAtMs + FIRST_CONTACT_MS - nowMs
-    return Math.max(askedAtMs, this.#wiring.contact.lastHeardAtMs) + Math.max(this.#wiring.ttlMs, IN_LINE_MS) - nowMs
+    return Math.min(this.leftMs(askedAtMs), this.#bearsUntilMs({ inLine, askedAtMs }) - this.#wiring.clock.monoMs())
+  }
+
+  #bearsUntilMs({ inLine, askedAtMs }: { inLine: boolean; askedAtMs: number }): number {
+    if (this.#whenUnavailable === 'wait') return Infinity
+    if (!inLine) return askedAtMs + FIRST_CONTACT_MS
+    return Math.max(askedAtMs, this.#wiring.contact.lastHeardAtMs) + Math.max(this.#wiring.ttlMs, IN_LINE_MS)
   }
 }

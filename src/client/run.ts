@@ -1,17 +1,17 @@
-import type { Done, Grant, Returned, RunContext, RunOptions } from './api.ts'
+import type { Done, RunContext, RunOptions } from './api.ts'
 import { Asker, skippedOf } from './asker.ts'
 import { GrantLostError, RefusedError } from './errors.ts'
-import { checkedResult } from './outcome.ts'
+import type { OpenGrant } from './open-grant.ts'
 import type { Wiring } from './wiring.ts'
 
 type Callback<Result> = (context: RunContext) => Result | Promise<Result>
 
 /** Does the work under a grant, or skips. The callback runs once at most, whatever is tried again on the way. */
-export async function run<Result extends Returned>(
+export async function run<Result>(
   wiring: Wiring,
   what: { readonly operation: string; readonly resource: string },
   callback: Callback<Result>,
-  { verify, ...options }: RunOptions,
+  { verify, keepMs, ...options }: RunOptions,
 ): Promise<Done<Result>> {
   const asker = new Asker(wiring, what, options)
   const isThere = verify && (async () => Boolean(await verify()))
@@ -34,34 +34,41 @@ export async function run<Result extends Returned>(
       throw new RefusedError('wait-over', 'it was skipped, is not there, and time is up')
     } else answer = await asker.ask({ disbelieve: skip.fence, verifies })
   }
-  return perform(wiring, answer, { callback, isThere: isThereAlready })
+  return perform(wiring, answer, { callback, keepMs, isThere: isThereAlready })
 }
 
-async function perform<Result extends Returned>(
+interface Work<Result> {
+  readonly callback: Callback<Result>
+  readonly keepMs: number | undefined
+  readonly isThere: (() => Promise<boolean>) | undefined
+}
+
+async function perform<Result>(
   wiring: Wiring,
-  grant: Grant,
-  { callback, isThere }: { callback: Callback<Result>; isThere: (() => Promise<boolean>) | undefined },
+  grant: OpenGrant,
+  { callback, keepMs, isThere }: Work<Result>,
 ): Promise<Done<Result>> {
-  const { node, fence, signal } = grant
+  const { node, fence } = grant
   let effect: 'none' | undefined
   const context = contextOf(grant, () => {
     effect = 'none'
   })
   const work = async () => {
     if (await isThere?.()) return { found: true }
-    signal.throwIfAborted()
+    grant.signal.throwIfAborted()
     const result = await callback(context)
-    signal.throwIfAborted()
-    return { found: false, result, told: checkedResult(result) }
+    if (grant.lost) throw grant.lost
+    return { found: false, result }
   }
-  const { found, result, told } = await work().catch((error) => failed(grant, error))
+  const { found, result } = await work().catch((error) => failed(grant, error))
   // From here on the work is done; if this throws, others do not know.
-  await grant.succeed(told, { effect })
-  if (found) return { status: 'skipped', result: undefined, fence, by: undefined, at: undefined }
+  await grant.succeed(result, { effect, keepMs })
+  if (found) return skippedOf({ status: 'skip', fence })
   return { status: 'performed', result: result as Result, fence, by: node, at: new Date(wiring.clock.wallMs()) }
 }
 
-function contextOf(grant: Grant, noEffect: () => void): RunContext {
+/** What a callback sees of its grant. */
+export function contextOf(grant: OpenGrant, noEffect: () => void = () => {}): RunContext {
   const { node, owner, fence, attempt, previous, signal } = grant
   return {
     node,
@@ -78,12 +85,9 @@ function contextOf(grant: Grant, noEffect: () => void): RunContext {
 }
 
 /** Reports the failure, unless there is no grant left to report on, and throws what the caller is to see. */
-async function failed(grant: Grant, error: unknown): Promise<never> {
-  const { aborted, reason } = grant.signal
-  if (aborted) {
-    if (error === reason) throw error
-    throw new GrantLostError(reason instanceof Error ? reason.message : 'the grant was lost', { cause: error })
-  }
+async function failed(grant: OpenGrant, error: unknown): Promise<never> {
+  const { lost } = grant
+  if (lost) throw error === lost ? error : new GrantLostError(lost.message, { cause: error })
   // The caller sees its own error either way; if nobody else hears of it, the session's end says the same.
   await grant.fail(error).catch(() => {})
   throw error

@@ -1,10 +1,12 @@
 import type { GrantView, WaiterView } from '../core/index.ts'
 import type { Grant } from './api.ts'
-import { GrantLostError } from './errors.ts'
+import { onAbort } from './clock.ts'
+import { BatonError, GrantLostError } from './errors.ts'
+import type { OpenGrant } from './open-grant.ts'
 import type { Closable, Wiring } from './wiring.ts'
 
 /** What `whenUnavailable: 'run'` runs under: nothing. The fence is 0, and nobody is told of the outcome. */
-export class WithoutGrant implements Grant, Closable {
+export class WithoutGrant implements OpenGrant, Closable {
   readonly status = 'granted'
   readonly operation: string
   readonly resource: string
@@ -15,15 +17,27 @@ export class WithoutGrant implements Grant, Closable {
   readonly previous = undefined
   readonly signal: AbortSignal
   readonly #end = new AbortController()
-  readonly #leave: () => void
+  readonly #wiring: Wiring
+  readonly #unlink: () => void
+  lost: GrantLostError | undefined
+  #isOver = false
 
-  constructor(wiring: Wiring, { operation, resource, owner }: { operation: string; resource: string; owner: string }) {
+  constructor(
+    wiring: Wiring,
+    {
+      operation,
+      resource,
+      owner,
+      signal,
+    }: Pick<Grant, 'operation' | 'resource' | 'owner'> & { signal?: AbortSignal | undefined },
+  ) {
+    this.#wiring = wiring
     this.operation = operation
     this.resource = resource
     this.node = wiring.node
     this.owner = owner
     this.signal = this.#end.signal
-    this.#leave = () => wiring.open.delete(this)
+    this.#unlink = signal ? onAbort(signal, (reason) => this.#end.abort(reason)) : () => {}
     wiring.open.add(this)
     wiring.notice(`nobody answers: ${operation} ${resource} runs without a grant`)
   }
@@ -39,15 +53,15 @@ export class WithoutGrant implements Grant, Closable {
   progress(): void {}
 
   async succeed(): Promise<void> {
-    this.#leave()
+    this.#report()
   }
 
   async fail(): Promise<void> {
-    this.#leave()
+    this.#report()
   }
 
   async cancel(): Promise<void> {
-    this.#leave()
+    this.#report()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -55,7 +69,20 @@ export class WithoutGrant implements Grant, Closable {
   }
 
   close(): void {
+    this.lost = new GrantLostError('the client was closed')
     this.#leave()
-    this.#end.abort(new GrantLostError('the client was closed'))
+    this.#end.abort(this.lost)
+  }
+
+  #report(): void {
+    if (this.lost) throw this.lost
+    if (this.#isOver) throw new BatonError('ended', `${this.operation} ${this.resource} was reported on before`)
+    this.#leave()
+  }
+
+  #leave(): void {
+    this.#isOver = true
+    this.#wiring.open.delete(this)
+    this.#unlink()
   }
 }

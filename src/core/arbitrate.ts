@@ -84,5 +84,6 @@ function skipOnKept(kept: KeptSuccess): Skip {
     by: kept.node,
     atMs: kept.atMs,
     ...(kept.result !== undefined && { result: kept.result }),
+    ...(kept.resultOmitted && { resultOmitted: kept.resultOmitted }),
   }
 }

@@ -2,6 +2,7 @@ import type {
   AcquireReply,
   CancelReply,
   DoneReply,
+  ForgetReply,
   Json,
   ProgressReply,
   ReferencesReply,
@@ -87,6 +88,12 @@ export interface Revoke {
   readonly fence?: number
 }
 
+/** Drop the success that is kept of an operation: whoever asks next does the work again. */
+export interface Forget {
+  readonly type: 'forget'
+  readonly operation: string
+}
+
 /** The holder says how far it is. */
 export interface Progress {
   readonly type: 'progress'
@@ -158,6 +165,7 @@ export type Command =
   | Renew
   | Cancel
   | Revoke
+  | Forget
   | Progress
   | Heard
   | Expire
@@ -174,6 +182,7 @@ interface Replies {
   renew: RenewReply
   cancel: CancelReply
   revoke: RevokeReply
+  forget: ForgetReply
   progress: ProgressReply
   heard: DoneReply
   expire: DoneReply

@@ -59,14 +59,16 @@ function succeed(
 ): void {
   const { resource, nowMs } = turn
   const { operation, fence, node, revision } = grant
-  const { result, effect } = outcome
+  const { result, resultOmitted, effect } = outcome
   if (effect !== 'none') {
     // First: what it keeps itself does not rest on these.
     if (row.dropsReferences && turn.edition >= 2) dropAllReferences(turn)
     resource.kept.delete(operation)
-    const keepMs = revision === undefined ? row.keepMs : row.keepRevisionMs
-    if (keepMs > 0)
-      resource.kept.set(operation, { revision, fence, node, atMs: nowMs, result, untilMs: nowMs + keepMs })
+    const keepMs = outcome.keepMs ?? (revision === undefined ? row.keepMs : row.keepRevisionMs)
+    if (keepMs > 0) {
+      const kept = { revision, fence, node, atMs: nowMs, result, untilMs: nowMs + keepMs }
+      resource.kept.set(operation, { ...kept, ...(resultOmitted && { resultOmitted }) })
+    }
     if (row.addsReference && grant.reference) reference(turn, node)
     contradict(turn, row)
   }
@@ -77,6 +79,7 @@ function succeed(
       by: node,
       atMs: nowMs,
       ...(result !== undefined && { result }),
+      ...(resultOmitted && { resultOmitted }),
       ...(effect !== undefined && { effect }),
     }
     const waiters = resource.waiters.ofRevision(operation, revision)

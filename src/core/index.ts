@@ -1,6 +1,7 @@
 export { type Actor, type ActorName, mayActFor } from './actor.ts'
 export type * from './command.ts'
 export { Deadlines, type Indexes } from './deadlines.ts'
+export { EDITION } from './edition.ts'
 export { type Asker, type Concern, concernsOf, type Event } from './event.ts'
 export { nextActMs, nextDeadlineMs } from './expire.ts'
 export { RememberedInMemory, resourceInMemory } from './in-memory.ts'
@@ -42,6 +43,6 @@ export {
   type Waiters,
 } from './state.ts'
 export { type Step, step } from './step.ts'
-export { type Context, EDITION, type Facts } from './turn.ts'
+export type { Context, Facts } from './turn.ts'
 export type { GrantView, KeptView, RecentView, ResourceView, WaiterPage, WaiterView } from './view.ts'
 export { type AskToLookAt, lateSkip, type Standing, standingOf, viewOf, waitersOf } from './view.ts'

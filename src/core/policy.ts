@@ -1,3 +1,5 @@
+import { EDITION } from './edition.ts'
+
 /** An operation is a row of the policy table, not code. */
 export interface OperationPolicy {
   /** What a request meets when the resource is free but still referenced. */
@@ -8,9 +10,9 @@ export interface OperationPolicy {
   readonly addsReference: boolean
   /** Whether a success drops all references: what they vouched for is gone. */
   readonly dropsReferences: boolean
-  /** How long a success without a revision is kept; 0 keeps none. */
+  /** How long a success without a revision is kept, unless the one that reports it says so; 0 keeps none. */
   readonly keepMs: number
-  /** How long a success with a revision is kept; 0 keeps none. */
+  /** The same for a success with a revision. */
   readonly keepRevisionMs: number
   /** So many failures in a row, and the rest of the queue is told 'failed for good'; 0 sets no limit. */
   readonly attempts: number
@@ -75,7 +77,12 @@ export const builtInOperations: Readonly<Record<string, OperationPolicy>> = {
     contradicts: ['pull', 'update'],
   },
   lock: plainOperation,
+  once: { ...plainOperation, waitersOnSuccess: 'skip' },
+  lead: plainOperation,
 }
+
+/** Rows that are built in since edition 3. */
+const NEW_ROWS = new Set(['once', 'lead'])
 
 /** An operation of a classic client's own: work that is done once, and of which nothing is kept. */
 const unlistedOperation: OperationPolicy = { ...plainOperation, waitersOnSuccess: 'skip' }
@@ -98,7 +105,7 @@ export function policyOf(policy: Policy, namespace: string): NamespacePolicy {
 
 /** The row of an operation, with the namespace's switches applied; nothing where the table has no such row. */
 export function operationOf(policy: NamespacePolicy, operation: string): OperationPolicy | undefined {
-  const row = Object.hasOwn(policy.operations, operation) ? policy.operations[operation] : undefined
+  const row = rowIn(policy.operations, operation)
   if (row && operation === 'update' && policy.updateRequiresNoRef) return { ...row, whenReferenced: 'refuse' }
   return row
 }
@@ -121,11 +128,13 @@ interface SaidNamespace extends Partial<Omit<NamespacePolicy, 'operations'>> {
 }
 
 /** Built-in rows and columns complete what was said, also what was said before there were such rows and columns. */
-export function completePolicy({ namespaces }: SaidPolicy): Policy {
-  const complete: Record<string, NamespacePolicy> = { ...defaultPolicy.namespaces }
+export function completePolicy({ namespaces }: SaidPolicy, edition = EDITION): Policy {
+  const builtIn = builtInRows(edition)
+  const complete: Record<string, NamespacePolicy> = { default: { ...defaultNamespacePolicy, operations: builtIn } }
   for (const [name, { operations = {}, ...switches }] of Object.entries(namespaces)) {
-    const rows: Record<string, OperationPolicy> = { ...builtInOperations }
-    for (const [operation, row] of Object.entries(operations)) rows[operation] = { ...builtInRow(operation), ...row }
+    const rows: Record<string, OperationPolicy> = { ...builtIn }
+    for (const [operation, row] of Object.entries(operations))
+      rows[operation] = { ...(rowIn(builtIn, operation) ?? plainOperation), ...row }
     complete[name] = { ...defaultNamespacePolicy, ...switches, operations: rows }
   }
   return { namespaces: complete }
@@ -137,9 +146,9 @@ export function saidIn({ namespaces }: Policy): SaidPolicy {
   for (const [name, { operations, ...switches }] of sortedEntries(namespaces)) {
     const rows: Record<string, Partial<OperationPolicy>> = {}
     for (const [operation, row] of sortedEntries(operations)) {
-      const changed = difference(row, builtInRow(operation))
-      const isNew = !Object.hasOwn(builtInOperations, operation)
-      if (isNew || Object.keys(changed).length > 0) rows[operation] = changed
+      const built = rowIn(builtInOperations, operation)
+      const changed = difference(row, built ?? plainOperation)
+      if (!built || Object.keys(changed).length > 0) rows[operation] = changed
     }
     const { operations: _, ...built } = defaultNamespacePolicy
     said[name] = { ...difference(switches, built), ...(Object.keys(rows).length > 0 && { operations: rows }) }
@@ -151,8 +160,16 @@ export function isSamePolicy(one: Policy, other: Policy): boolean {
   return JSON.stringify(saidIn(one)) === JSON.stringify(saidIn(other))
 }
 
-function builtInRow(operation: string): OperationPolicy {
-  return (Object.hasOwn(builtInOperations, operation) ? builtInOperations[operation] : undefined) ?? plainOperation
+/** What the table of an edition has by itself. */
+function builtInRows(edition: number): Rows {
+  if (edition >= 3) return builtInOperations
+  return Object.fromEntries(Object.entries(builtInOperations).filter(([operation]) => !NEW_ROWS.has(operation)))
+}
+
+type Rows = NamespacePolicy['operations']
+
+function rowIn(rows: Rows, operation: string): OperationPolicy | undefined {
+  return Object.hasOwn(rows, operation) ? rows[operation] : undefined
 }
 
 function difference<Columns extends object>(columns: Columns, built: Columns): Partial<Columns> {

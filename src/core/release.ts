@@ -49,7 +49,9 @@ function outcomeOf(command: Release): ReportedOutcome {
       return {
         outcome: 'success',
         ...(command.result !== undefined && { result: command.result }),
+        ...(command.resultOmitted && { resultOmitted: true }),
         ...(command.effect !== undefined && { effect: command.effect }),
+        ...(command.keepMs !== undefined && { keepMs: command.keepMs }),
       }
     case 'failure':
       return { outcome: 'failure', error: command.error, ...(command.permanent && { permanent: true }) }

@@ -1,6 +1,14 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-export type SuccessOutcome = { readonly outcome: 'success'; readonly result?: Json; readonly effect?: 'none' }
+export type SuccessOutcome = {
+  readonly outcome: 'success'
+  readonly result?: Json
+  /** There is a result, but none that can be told: it is too large, or not JSON. */
+  readonly resultOmitted?: true
+  readonly effect?: 'none'
+  /** How long it is good, as the one that did it says; absent: as the table says. */
+  readonly keepMs?: number
+}
 export type FailureOutcome = { readonly outcome: 'failure'; readonly error: string; readonly permanent?: boolean }
 export type CancelledOutcome = { readonly outcome: 'cancelled' }
 
@@ -58,6 +66,7 @@ export interface Skip {
   readonly by?: string
   readonly atMs?: number
   readonly result?: Json
+  readonly resultOmitted?: true
   readonly effect?: 'none'
 }
 
@@ -95,6 +104,10 @@ export type CancelReply = { readonly status: 'cancelled'; readonly was: 'granted
 export type RevokeReply = { readonly status: 'revoked'; readonly fence: number; readonly node: string } | Refused
 export type ProgressReply = { readonly status: 'noted' } | Refused
 export type ReferencesReply = { readonly status: 'references'; readonly count: number } | Refused
+/** `kept`: there was something to drop. References, which it leaves alone, may be a reason to skip all the same. */
+export type ForgetReply =
+  | { readonly status: 'forgotten'; readonly kept: boolean; readonly references: number }
+  | Refused
 export type DoneReply = { readonly status: 'done' }
 
 export function refused(code: RefusalCode): Refused {

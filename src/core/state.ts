@@ -92,6 +92,7 @@ export interface KeptSuccess {
   readonly node: string
   readonly atMs: number
   readonly result: Json | undefined
+  readonly resultOmitted?: true | undefined
   readonly untilMs: number
 }
 

@@ -4,6 +4,7 @@ import { cancel } from './cancel.ts'
 import type { Command, Reply, ReplyTo } from './command.ts'
 import type { Event } from './event.ts'
 import { expire, nextActMs, nextDeadlineMs } from './expire.ts'
+import { forget } from './forget.ts'
 import { heard } from './heard.ts'
 import { type PlaceChanges, placeChanges, placesOfGrants } from './places.ts'
 import { progress } from './progress.ts'
@@ -62,6 +63,8 @@ function apply(turn: Turn, command: Command): Reply {
       return cancel(turn, command)
     case 'revoke':
       return revoke(turn, command)
+    case 'forget':
+      return forget(turn, command)
     case 'progress':
       return progress(turn, command)
     case 'heard':

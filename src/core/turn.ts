@@ -1,3 +1,4 @@
+import { EDITION } from './edition.ts'
 import type { Event } from './event.ts'
 import type { NamespacePolicy } from './policy.ts'
 import type { Lease, Resource, Waiter } from './state.ts'
@@ -21,12 +22,6 @@ export interface Context extends Facts {
   /** By which edition of the rules it is decided. Only a log that was written under an older one asks for that. */
   readonly edition?: number | undefined
 }
-
-/**
- * The rules have changed once. A store that keeps what was done, and does it again when it is read, must come to what was
- * answered then: so what it did under edition 1 is decided by edition 1.
- */
-export const EDITION = 2
 
 /** One step under way: the resource that it may change, and what it has caused so far. */
 export interface Turn extends Context {

@@ -39,6 +39,7 @@ export interface KeptView {
   readonly untilMs: number
   readonly revision?: string
   readonly result?: Json
+  readonly resultOmitted?: true
 }
 
 export interface RecentView {
@@ -84,7 +85,7 @@ export function viewOf(resource: Resource, waiterLimit = 1_000): ResourceView {
     waiters: resource.waiters.list(waiterLimit).map(viewOfWaiter),
     waiting: resource.waiters.size,
     references: [...resource.references],
-    kept: [...resource.kept].map(([operation, { node, fence, atMs, untilMs, result, revision }]) => ({
+    kept: [...resource.kept].map(([operation, { node, fence, atMs, untilMs, result, resultOmitted, revision }]) => ({
       operation,
       node,
       fence,
@@ -92,6 +93,7 @@ export function viewOf(resource: Resource, waiterLimit = 1_000): ResourceView {
       untilMs,
       ...revisionOf({ revision }),
       ...(result !== undefined && { result }),
+      ...(resultOmitted && { resultOmitted }),
     })),
     recent: [...resource.recent].map(([operation, { node, fence, atMs, outcome, revision }]) => ({
       operation,

@@ -57,7 +57,7 @@ export const errors: Readonly<Record<ErrorCode, ErrorRow>> = {
     status: 422,
     retryable: false,
     meaning:
-      'The policy table has no such operation; use pull, update, delete or lock, or add a row with `baton policy apply`.',
+      'The policy table has no such operation; use lock, once, lead, pull, update or delete, or add a row with `baton policy set`.',
   },
   'not-holder': { status: 403, retryable: false, meaning: 'Another owner or hold has it; nothing was changed.' },
   'stale-fence': {
@@ -90,7 +90,11 @@ export const errors: Readonly<Record<ErrorCode, ErrorRow>> = {
     retryable: false,
     meaning: 'The path does not take this method; see /openapi.json.',
   },
-  'too-large': { status: 413, retryable: false, meaning: 'The body is larger than 64 KiB; send less.' },
+  'too-large': {
+    status: 413,
+    retryable: false,
+    meaning: 'The request, or the result in it, is larger than the server takes; send less.',
+  },
   unauthorised: { status: 401, retryable: false, meaning: 'A token is needed; send it as `Authorization: Bearer …`.' },
   forbidden: { status: 403, retryable: false, meaning: 'The token does not allow this.' },
   'policy-changed': {

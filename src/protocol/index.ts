@@ -3,6 +3,7 @@ export type { Place, WireEvent } from './events.ts'
 export { idSchema, isId } from './ids.ts'
 export type { ReplyOf } from './replies.ts'
 export {
+  jsonBytes,
   LIMITS,
   policySchema,
   type Request,

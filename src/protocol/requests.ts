@@ -9,13 +9,16 @@ import { idSchema } from './ids.ts'
 
 export const LIMITS = {
   bodyBytes: 64 * 1024,
+  /** The result that is told to others: as much as a server is set to, and never more than `resultMaxBytes`. */
   resultBytes: 16 * 1024,
+  resultMaxBytes: 256 * 1024,
   progressBytes: 4 * 1024,
   errorChars: 4_096,
   ttlMinMs: 1_000,
   ttlMaxMs: 24 * 3_600_000,
   ttlDefaultMs: 30_000,
   waitMaxMs: 24 * 3_600_000,
+  keepMaxMs: 366 * 24 * 3_600_000,
   batch: 1_000,
   page: 1_000,
 } as const
@@ -23,11 +26,11 @@ export const LIMITS = {
 const json = (maxBytes: number) =>
   z
     .json()
-    .refine((value) => byteLength(value) <= maxBytes, `must be JSON of at most ${maxBytes} bytes`)
+    .refine((value) => jsonBytes(value) <= maxBytes, `must be JSON of at most ${maxBytes} bytes`)
     .describe(`JSON of at most ${maxBytes} bytes`) as unknown as z.ZodType<Json>
 
 const namespace = idSchema.default('default').describe('part of every key; has its own policy')
-const operation = idSchema.describe('pull, update, delete, lock, or one that the policy table has')
+const operation = idSchema.describe('lock, once, lead, pull, update, delete, or one that the policy table has')
 const resource = idSchema.describe('what is worked on, e.g. a layer digest')
 const node = idSchema.describe('who asks: a machine')
 const owner = idSchema.describe('one actor on a node')
@@ -75,8 +78,10 @@ const release = z.discriminatedUnion('outcome', [
     ...heldBy,
     fence,
     outcome: z.literal('success'),
-    result: json(LIMITS.resultBytes).optional(),
+    result: json(LIMITS.resultMaxBytes).optional().describe("JSON, as large as the server's `result_limit` allows"),
+    resultOmitted: z.literal(true).optional().describe('there is a result, but it is too large, or not JSON'),
     effect: z.literal('none').optional().describe('nothing was to be done'),
+    keepMs: z.int().min(0).max(LIMITS.keepMaxMs).optional().describe('how long it is good; absent: as the table says'),
   }),
   z.strictObject({
     type: z.literal('release'),
@@ -93,6 +98,7 @@ const release = z.discriminatedUnion('outcome', [
 const renew = z.strictObject({ type: z.literal('renew'), ...address, operation, ...actor, fence: fence.optional() })
 const cancel = z.strictObject({ type: z.literal('cancel'), ...address, ...heldBy })
 const revoke = z.strictObject({ type: z.literal('revoke'), ...address, operation, fence: fence.optional() })
+const forget = z.strictObject({ type: z.literal('forget'), ...address, operation: operation.default('once') })
 const progress = z.strictObject({
   type: z.literal('progress'),
   ...address,
@@ -180,6 +186,7 @@ export const requestSchemas = {
   renew,
   cancel,
   revoke,
+  forget,
   progress,
   'add-reference': addReference,
   'release-reference': releaseReference,
@@ -213,6 +220,7 @@ function isNext(text: string): boolean {
   }
 }
 
-function byteLength(value: unknown): number {
+/** How large a value is as JSON. */
+export function jsonBytes(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value)).length
 }

@@ -16,6 +16,7 @@ export const routes: Readonly<Record<RequestType, Route>> = {
   renew: { method: 'POST', path: '/v1/renew', summary: 'Renew a grant or a place in line that has no session.' },
   cancel: { method: 'POST', path: '/v1/cancel', summary: 'Take an ask back, whatever has become of it.' },
   revoke: { method: 'POST', path: '/v1/revoke', summary: 'End a grant as an operator.' },
+  forget: { method: 'POST', path: '/v1/forget', summary: 'Drop a kept success: the work is done again.' },
   progress: { method: 'POST', path: '/v1/progress', summary: 'Say how far the holder is.' },
   'add-reference': { method: 'POST', path: '/v1/references/add', summary: 'Say that a node uses a resource.' },
   'release-reference': {

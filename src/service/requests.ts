@@ -10,6 +10,7 @@ import {
 import {
   type ErrorBody,
   errorBody,
+  jsonBytes,
   type ReplyOf,
   type Request,
   type RequestOf,
@@ -26,14 +27,21 @@ const REFERENCES_BUSY =
 /** How long a place in line of a request without a session lives after its last sign of life. */
 const PLACE_TTL_MS = 60_000
 
+export interface RequestLimits {
+  /** How many may wait in all. */
+  readonly waiters: number
+  /** The largest result that is told to others, in bytes of JSON. */
+  readonly resultBytes: number
+}
+
 /** Requests, answered by the store. */
 export class Requests {
   readonly #store: Store
-  readonly #waiterLimit: number
+  readonly #limits: RequestLimits
 
-  constructor(store: Store, waiterLimit: number) {
+  constructor(store: Store, limits: RequestLimits) {
     this.#store = store
-    this.#waiterLimit = waiterLimit
+    this.#limits = limits
   }
 
   async answer(request: Request, facts: Facts): Promise<ReplyOf<RequestType>> {
@@ -42,9 +50,11 @@ export class Requests {
       case 'acquire':
         return this.#acquire(request, facts)
       case 'release':
+        return this.#isTooLarge(request) ? errorBody('too-large', this.#tooLarge()) : this.#step(request, facts)
       case 'renew':
       case 'cancel':
       case 'revoke':
+      case 'forget':
       case 'progress':
       case 'release-reference':
         return this.#step(request, facts)
@@ -95,7 +105,7 @@ export class Requests {
 
   async #acquire(request: Acquire & Address, facts: Facts): Promise<ReplyOf<'acquire'>> {
     const placeTtlMs = Math.max(request.ttlMs, PLACE_TTL_MS)
-    const isFull = this.#store.waiting() >= this.#waiterLimit
+    const isFull = this.#store.waiting() >= this.#limits.waiters
     return this.#step({ placeTtlMs, ...request }, isFull ? { ...facts, mayQueue: false } : facts)
   }
 
@@ -106,6 +116,16 @@ export class Requests {
     const isPlain = facts.actsFor === undefined && facts.mayQueue === undefined
     const reply = await this.#store.step({ namespace, resource }, command as unknown as C, isPlain ? undefined : facts)
     return explained(reply)
+  }
+
+  #isTooLarge(request: RequestOf<'release'>): boolean {
+    if (request.outcome !== 'success' || request.result === undefined) return false
+    return jsonBytes(request.result) > this.#limits.resultBytes
+  }
+
+  #tooLarge(): string {
+    const { resultBytes } = this.#limits
+    return `The result is larger than ${resultBytes} bytes; send resultOmitted in its place, or raise the server's result_limit.`
   }
 
   /** A page at a time: other requests go on meanwhile. */

@@ -1,5 +1,5 @@
 import type { Acquire, Facts, Release, ReplyTo, Skip, Standing } from '../core/index.ts'
-import type { ReplyOf, Request, RequestOf, RequestType } from '../protocol/index.ts'
+import { LIMITS, type ReplyOf, type Request, type RequestOf, type RequestType } from '../protocol/index.ts'
 import type { Address, AskAt, Counts, Store } from '../stores/store.ts'
 import { StoreAvailability } from './availability.ts'
 import type { Sink } from './catch-up.ts'
@@ -15,6 +15,8 @@ export interface ServiceOptions {
   readonly timers?: Timers
   /** How many may wait in all. */
   readonly waiterLimit?: number
+  /** The largest result that is told to others, in bytes of JSON. Default: 16 KiB. */
+  readonly resultLimit?: number | undefined
   /** How many events are remembered for listeners that come back. */
   readonly eventLimit?: number
   /** Tells the event ids of this service from those of others on the same store. */
@@ -33,9 +35,9 @@ export class Service {
 
   constructor(options: ServiceOptions) {
     const { store, timers = systemTimers, waiterLimit = 1_000_000, eventLimit = 4_096 } = options
-    const { instance = '', log = noLog } = options
+    const { instance = '', log = noLog, resultLimit = LIMITS.resultBytes } = options
     this.#store = store
-    this.#requests = new Requests(store, waiterLimit)
+    this.#requests = new Requests(store, { waiters: waiterLimit, resultBytes: resultLimit })
     this.#availability = new StoreAvailability(log)
     this.#sweeper = new Sweeper(store, { timers, availability: this.#availability })
     // An event may be another process's: then its deadlines are news here.

@@ -41,6 +41,12 @@ class NaiveStep extends NaiveAcquire {
         this.endGrant(held, { outcome: 'revoked', error: 'revoked by an operator' })
         return { status: 'revoked', fence: held.fence, node: held.node } as Reply
       }
+      case 'forget': {
+        const kept = m.kept.some(({ op }) => op === command.operation)
+        if (!kept && !this.rowOf({ op: command.operation })) return no('unknown-operation')
+        m.kept = m.kept.filter(({ op }) => op !== command.operation)
+        return { status: 'forgotten', kept, references: m.references.length } as Reply
+      }
       case 'progress': {
         if (this.isOutOfReach(command.operation, command)) return no('forbidden')
         const held = m.held.find((each) => each.op === command.operation)

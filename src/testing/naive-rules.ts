@@ -120,7 +120,14 @@ export class NaiveRules {
     const mine = m.kept.find((each) => each.op === ask.op && each.rev === ask.rev)
     const believed = mine && (ask.disbelieved === undefined || mine.fence > ask.disbelieved)
     if (believed && maySkip)
-      return skip({ status: 'skip', fence: mine.fence, by: mine.node, atMs: mine.atMs, result: mine.result })
+      return skip({
+        status: 'skip',
+        fence: mine.fence,
+        by: mine.node,
+        atMs: mine.atMs,
+        result: mine.result,
+        resultOmitted: mine.resultOmitted,
+      })
     if (m.references.length > 0 && row.whenReferenced === 'refuse') return no('in-use')
     if (m.references.length > 0 && row.whenReferenced === 'skip' && maySkip) {
       if (ask.disbelieved === undefined && ask.rev === undefined) return skip({ status: 'skip', fence: 0 })
@@ -172,7 +179,7 @@ export class NaiveRules {
     else this.fail(held, ended)
   }
 
-  succeed(held: Held, { result, effect }: Ended): void {
+  succeed(held: Held, { result, resultOmitted, effect, keepMs: said }: Ended): void {
     const { m } = this
     const { nowMs } = this.context
     const { op, rev, fence, node } = held
@@ -184,14 +191,17 @@ export class NaiveRules {
       const isUntrue = (each: Memory, answer?: Reply) => row.contradicts.includes(each.op) && answer?.status === 'skip'
       m.answers = m.answers.filter((each) => !isUntrue(each, each.answer))
       m.released = m.released.filter((each) => !isUntrue(each, each.told?.answer))
-      const keepMs = rev === undefined ? row.keepMs : row.keepRevisionMs
-      if (keepMs > 0) m.kept.push({ op, rev, fence, node, atMs: nowMs, result, untilMs: nowMs + keepMs })
+      const keepMs = said ?? (rev === undefined ? row.keepMs : row.keepRevisionMs)
+      if (keepMs > 0) m.kept.push({ op, rev, fence, node, atMs: nowMs, result, resultOmitted, untilMs: nowMs + keepMs })
       if (row.addsReference && held.ref) this.addReference(node)
     }
     if (row.waitersOnSuccess === 'skip') {
       const waiting = this.sameWork(held)
       for (const ask of waiting) if (row.addsReference && ask.ref && !ask.verifies) this.addReference(ask.node)
-      this.tell(waiting, clean({ status: 'skip', fence, by: node, atMs: nowMs, result, effect }) as Reply)
+      this.tell(
+        waiting,
+        clean({ status: 'skip', fence, by: node, atMs: nowMs, result, resultOmitted, effect }) as Reply,
+      )
     }
     this.goOn(op, false, { attempt: 1 })
   }

@@ -33,7 +33,15 @@ export interface Held extends Ask {
   progress?: unknown
 }
 
-export type Ended = { outcome: string; error?: string; permanent?: boolean; result?: unknown; effect?: string }
+export interface Ended {
+  outcome: string
+  error?: string
+  permanent?: boolean
+  result?: unknown
+  resultOmitted?: boolean
+  effect?: string
+  keepMs?: number
+}
 
 /** What is remembered of an ask. Without a node it is about whichever actor uses the owner. */
 export interface Memory {
@@ -57,11 +65,22 @@ export interface Model {
   held: Held[]
   line: Ask[]
   pauses: { op: string; untilMs: number; rev?: string; attempt: number; previous?: Held['previous'] }[]
-  kept: { op: string; rev?: string; fence: number; node: string; atMs: number; result?: unknown; untilMs: number }[]
+  kept: Kept[]
   references: string[]
   answers: (Memory & Told)[]
   /** Asks that have ended. Those that were told so without having had a grant: what, and until when it is said again. */
   released: (Memory & { fence: number; reply: Reply; told?: Told & { untilMs: number } })[]
+}
+
+interface Kept {
+  op: string
+  rev?: string
+  fence: number
+  node: string
+  atMs: number
+  result?: unknown
+  resultOmitted?: boolean
+  untilMs: number
 }
 
 export function newModel(): Model {

@@ -12,7 +12,7 @@ export interface FuzzRequest {
 type Fields = Record<string, unknown>
 
 const key = (random: Random) => ({
-  operation: random.pick(['pull', 'update', 'delete', 'lock']),
+  operation: random.pick(['pull', 'update', 'delete', 'lock', 'once', 'lead']),
   resource: `r${random.integer(4)}`,
 })
 const who = (random: Random) => ({ owner: `n${random.integer(3)}`, hold: random.pick(['h', '-']) })
@@ -24,6 +24,7 @@ const good: Readonly<Record<RequestType, (random: Random) => Fields>> = {
   renew: (random) => ({ ...key(random), owner: 'n0', fence: random.integer(9) }),
   cancel: (random) => ({ ...key(random), ...who(random) }),
   revoke: (random) => ({ ...key(random), fence: random.integer(9) }),
+  forget: (random) => key(random),
   progress: (random) => ({ ...key(random), owner: 'n0', fence: random.integer(9), progress: [0.5] }),
   'add-reference': (random) => ({ resource: key(random).resource, node: 'n1' }),
   'release-reference': (random) => ({ resource: key(random).resource, node: 'n1' }),

@@ -3,7 +3,7 @@ import { type Disk, readAll } from './disk.ts'
 import { DamagedStore, NewerFormat } from './errors.ts'
 
 /** Rises when a newer version writes what this one could not read. */
-const FORMAT = 2
+const FORMAT = 3
 const FORMAT_FILE = 'format'
 
 /** What is in a directory: snapshots, each of the moment at which the log of the same number began, and logs. */

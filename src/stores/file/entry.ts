@@ -19,9 +19,9 @@ export interface StoredPolicy extends VersionedPolicy {
   readonly configured: Policy
 }
 
-/** As it is with the rows and columns of this version. */
-export function completed({ policy, configured, version }: StoredPolicy): StoredPolicy {
-  return { version, policy: completePolicy(policy), configured: completePolicy(configured) }
+/** As it is with the rows and columns that an edition has. */
+export function completed({ policy, configured, version }: StoredPolicy, edition: number): StoredPolicy {
+  return { version, policy: completePolicy(policy, edition), configured: completePolicy(configured, edition) }
 }
 
 /** What names no edition was decided by this one. */
@@ -42,10 +42,11 @@ export function replay(resident: Resident, entry: Entry): number | undefined {
       resident.sessions.end(entry[1])
       return undefined
     case 'policy':
-      resident.policy = completed(entry[1])
+      resident.policy = completed(entry[1], resident.edition)
       return undefined
     case 'restart':
       resident.edition = entry[2] ?? FIRST_EDITION
+      resident.policy = completed(resident.policy as StoredPolicy, resident.edition)
       resident.recover(entry[1])
       return entry[1]
     default:

@@ -5,7 +5,7 @@ import type { Resident, StepTaken } from '../resident/resident.ts'
 import type { SessionRequest, VersionedPolicy } from '../store.ts'
 import { contentsOf, logName, snapshotName } from './directory.ts'
 import type { Disk } from './disk.ts'
-import type { Entry, StoredPolicy } from './entry.ts'
+import { completed, type Entry, type StoredPolicy } from './entry.ts'
 import { GroupCommit } from './group-commit.ts'
 import { Log } from './log.ts'
 import type { StoreRead } from './read-store.ts'
@@ -92,7 +92,8 @@ export class Running {
 
   /** From here on it is served: everybody who was alive has its whole time once more. */
   async restart(nowMs: number, configured: Policy | undefined): Promise<void> {
-    const stored = this.resident.policy as StoredPolicy
+    const stored = completed(this.resident.policy as StoredPolicy, EDITION)
+    this.resident.policy = stored
     const isNew = stored.version === 0
     if (isNew || (configured && !isSamePolicy(configured, stored.configured))) {
       const policy = configured ?? stored.policy

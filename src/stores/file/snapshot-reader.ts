@@ -29,8 +29,8 @@ export async function readSnapshot(
     switch (String.fromCharCode(payload[0]!)) {
       case 'H':
         state.header = JSON.parse(payload.toString('utf8', 1))
-        resident.policy = completed(state.header!.policy)
         resident.edition = state.header!.edition ?? FIRST_EDITION
+        resident.policy = completed(state.header!.policy, resident.edition)
         resident.shards.raiseFenceFloors(state.header!.fenceFloors)
         break
       case 'S': {

@@ -2,6 +2,7 @@ import { request } from 'undici'
 import { type Baton, BatonError, PermanentError } from '../../client/index.ts'
 import type { CallbackRecord } from '../history.ts'
 import { type Journal, machineMs } from '../journal.ts'
+import { skipOf } from '../skip-of.ts'
 import type { Call } from './call.ts'
 
 /** Who performs, on what. */
@@ -71,8 +72,8 @@ async function make(performer: Performer, call: Call, number: number): Promise<D
 }
 
 async function acquire(performer: Performer, call: Call, number: number, options: object): Promise<Done> {
-  const grant = await performer.baton.tryAcquire(call.operation, call.resource, options)
-  if (grant.status === 'skipped') return { status: 'skipped', fence: grant.fence }
+  const grant = await performer.baton.acquire(call.operation, call.resource, options).catch(skipOf)
+  if (grant.status === 'skipped') return grant
   try {
     await work(performer, call, number, grant)
   } catch (error) {

@@ -1,6 +1,7 @@
 import { pause } from '../../client/clock.ts'
 import { BatonError, PermanentError, type RunContext } from '../../client/index.ts'
 import type { CallbackRecord } from '../history.ts'
+import { skipOf } from '../skip-of.ts'
 import { attack } from './attack.ts'
 import type { Action } from './plan.ts'
 import { raw } from './raw.ts'
@@ -44,8 +45,8 @@ async function perform(world: World, client: SimulatedClient, action: Action, ca
       })
     }
     case 'acquire': {
-      const grant = await baton.tryAcquire(operation, resource, options)
-      if (grant.status === 'skipped') return { status: 'skipped', fence: grant.fence }
+      const grant = await baton.acquire(operation, resource, options).catch(skipOf)
+      if (grant.status === 'skipped') return grant
       const { fence } = grant
       try {
         await work(world, client, action, call, {
