@@ -46,10 +46,13 @@ test('a queue without room is a refusal, not a wait', async () => {
   expect(await outcomeOf(baton.acquire(...lock))).toMatchObject({ code: 'queue-full' })
 })
 
-test('bad input is a refusal that says what to change', async () => {
+test('bad input is an error that says what to change', async () => {
   const { client } = newClientWorld()
   const { baton } = client({ node: 'a' })
-  expect(await outcomeOf(baton.acquire('lock', ''))).toMatchObject({ code: 'bad-request', message: /resource/ })
+  expect(await outcomeOf(baton.acquire('lock', ''))).toMatchObject({
+    code: 'bad-argument',
+    message: /resource must be/,
+  })
   expect(await outcomeOf(baton.acquire('nonsense', 'x'))).toMatchObject({ code: 'unknown-operation' })
   expect(await outcomeOf(baton.acquire('lock', 'x', { waitMs: -1 }))).toBeInstanceOf(TypeError)
 })

@@ -71,11 +71,11 @@ test('what an earlier ask of an owner was told is not taken for the answer to a 
   stop.abort()
   expect(await early).toMatchObject({ code: 'aborted' })
   const second = await a.baton.acquire('pull', 'p', { revision: '2', force: true })
-  const late = b.baton.tryAcquire('pull', 'p', { revision: '2', owner: 'actor' })
+  const late = outcomeOf(b.baton.acquire('pull', 'p', { revision: '2', owner: 'actor' }))
   await clock.advance(1_000)
   await second.succeed('of revision 2')
   await clock.advance(1_000)
-  expect(await late).toMatchObject({ status: 'skipped', result: 'of revision 2' })
+  expect(await late).toMatchObject({ code: 'skipped', result: 'of revision 2' })
 })
 
 test('two asks of one client exclude one another unless they share an owner', async () => {

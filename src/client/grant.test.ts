@@ -5,11 +5,12 @@ import { GrantLostError, SkippedError } from './errors.ts'
 
 const lock = ['lock', 'l'] as const
 
-test('the first outcome counts; more of them change nothing', async () => {
+test('the first outcome counts; one that comes late does not look as if it had', async () => {
   const { baton, wire } = newClientWorld().client({ node: 'a' })
   const grant = await baton.acquire('pull', 'p')
   await grant.succeed({ bytes: 1 })
-  await grant.fail('too late')
+  expect(await outcomeOf(grant.fail('too late'))).toMatchObject({ code: 'ended' })
+  expect(await outcomeOf(grant.succeed({ bytes: 2 }))).toMatchObject({ code: 'ended' })
   await grant[Symbol.asyncDispose]()
   expect(wire.of('release')).toHaveLength(1)
   expect((await baton.status('p')).kept).toMatchObject([{ result: { bytes: 1 } }])
@@ -25,13 +26,37 @@ test('a grant can be given back: the next in line is not told of a failure', asy
   expect(await waiting).toMatchObject({ attempt: 1, previous: { node: 'a', outcome: 'cancelled' } })
 })
 
-test('what has been done already: tryAcquire returns the skip, acquire throws it', async () => {
+test('what has been done already is thrown as a skip', async () => {
   const { baton } = newClientWorld().client({ node: 'a' })
   await baton.run('pull', 'p', () => 'there')
-  expect(await baton.tryAcquire('pull', 'p')).toMatchObject({ status: 'skipped', result: 'there', by: 'a' })
-  const error = await outcomeOf(baton.acquire('pull', 'p'))
-  expect(error).toBeInstanceOf(SkippedError)
-  expect(error).toMatchObject({ code: 'skipped', result: 'there', by: 'a' })
+  for (const asking of [baton.acquire('pull', 'p'), baton.tryAcquire('pull', 'p')]) {
+    const error = await outcomeOf(asking)
+    expect(error).toBeInstanceOf(SkippedError)
+    expect(error).toMatchObject({ code: 'skipped', result: 'there', by: 'a', fence: 1 })
+  }
+})
+
+test('tryAcquire is now or null: it does not stand in line', async () => {
+  const world = newClientWorld()
+  const [a, b] = [world.client({ node: 'a' }), world.client({ node: 'b' })]
+  {
+    await using grant = await a.baton.tryAcquire(...lock)
+    expect(grant).toMatchObject({ fence: 1 })
+    await using none = await b.baton.tryAcquire(...lock)
+    expect(none).toBeNull()
+    expect((await a.baton.status('l')).waiting).toBe(0)
+  }
+  expect(await b.baton.tryAcquire(...lock)).toMatchObject({ fence: 2 })
+})
+
+test("the caller's own signal aborts the signal of the grant, which lives on", async () => {
+  const { baton } = newClientWorld().client({ node: 'a' })
+  const stop = new AbortController()
+  const grant = await baton.acquire(...lock, { signal: stop.signal })
+  stop.abort(new Error('enough'))
+  expect(grant.signal.reason).toMatchObject({ message: 'enough' })
+  await grant.succeed()
+  expect((await baton.status('l')).recent).toMatchObject([{ outcome: { outcome: 'success' } }])
 })
 
 test('a holder whose grant an operator revokes is told by its signal', async () => {
@@ -83,9 +108,10 @@ test('a release that is refused because the grant is gone is a lost grant', asyn
   expect(await outcomeOf(grant.succeed())).toBeInstanceOf(GrantLostError)
 })
 
-test('a result that is no JSON is refused before it is told, and the grant lives on', async () => {
-  const { baton } = newClientWorld().client({ node: 'a' })
-  const grant = await baton.acquire(...lock)
-  expect(await outcomeOf(grant.succeed((() => {}) as never))).toBeInstanceOf(TypeError)
-  await grant.succeed()
+test('a result that is no JSON is a success without one', async () => {
+  const { baton, notices } = newClientWorld().client({ node: 'a' })
+  const grant = await baton.acquire('pull', 'p')
+  await grant.succeed(() => {})
+  expect((await baton.status('p')).kept).toMatchObject([{ resultOmitted: true }])
+  expect(notices).toEqual(['the result of pull p is not told to others: it is not JSON but a function'])
 })

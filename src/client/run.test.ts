@@ -89,14 +89,31 @@ test('an error text that is too long is cut, not refused', async () => {
 })
 
 test.each([
-  ['not JSON', () => 1n as never, /not JSON/],
-  ['larger than 16 KiB', () => 'x'.repeat(17_000), /at most 16384/],
-])('a result that is %s is a failure with a clear TypeError', async (_, callback, message) => {
-  const { baton, wire } = newClientWorld().client({ node: 'a' })
-  const error = await outcomeOf(baton.run('pull', digest, callback))
-  expect(error).toBeInstanceOf(TypeError)
-  expect((error as Error).message).toMatch(message)
-  expect(wire.of('release')).toMatchObject([{ outcome: 'failure' }])
+  ['not JSON', 1n, /not JSON: .*BigInt/],
+  ['larger than the server takes', 'x'.repeat(17_000), /larger than 16384 bytes/],
+  ['larger than any server takes', 'x'.repeat(300_000), /is 300002 bytes of JSON/],
+])('a result that is %s: the work is a success all the same, told without it', async (_, result, notice) => {
+  const world = newClientWorld()
+  const [a, b] = [world.client({ node: 'a' }), world.client({ node: 'b' })]
+  expect(await a.baton.run('pull', digest, () => result)).toMatchObject({ status: 'performed', result })
+  expect(await b.baton.run('pull', digest, () => expect.unreachable())).toMatchObject({
+    status: 'skipped',
+    result: undefined,
+    resultOmitted: true,
+  })
+  expect(a.notices).toEqual([expect.stringMatching(notice)])
+})
+
+test('a result may be typed by an interface, with optional properties', async () => {
+  interface Page {
+    readonly html: string
+    readonly etag?: string
+  }
+  const render = async (): Promise<Page> => ({ html: '<p>', etag: undefined })
+  const { baton } = newClientWorld().client({ node: 'a' })
+  const { result } = await baton.run('pull', digest, render)
+  expect(result?.html).toBe('<p>')
+  expect(await baton.run('pull', digest, render)).toMatchObject({ status: 'skipped', result: { html: '<p>' } })
 })
 
 test('force does it again, whatever is kept and whatever verify says', async () => {

@@ -15,6 +15,15 @@ const HOUR_MS = 3_600_000
 
 test('the built-in rows are those of the design', () => {
   const none = { attempts: 0, retryDelayMs: 0, dropsReferences: false }
+  const mutex = {
+    whenReferenced: 'allow',
+    waitersOnSuccess: 'next',
+    addsReference: false,
+    keepMs: 0,
+    keepRevisionMs: 0,
+    contradicts: [],
+    ...none,
+  }
   expect(builtInOperations).toEqual({
     pull: {
       whenReferenced: 'skip',
@@ -44,16 +53,20 @@ test('the built-in rows are those of the design', () => {
       ...none,
       dropsReferences: true,
     },
-    lock: {
-      whenReferenced: 'allow',
-      waitersOnSuccess: 'next',
-      addsReference: false,
-      keepMs: 0,
-      keepRevisionMs: 0,
-      contradicts: [],
-      ...none,
-    },
+    lock: mutex,
+    lead: mutex,
+    once: { ...mutex, waitersOnSuccess: 'skip' },
   })
+})
+
+test('a policy of edition 2 has no rows that came later, unless they were said', () => {
+  const said = { namespaces: { default: {}, own: { operations: { once: { attempts: 3 } } } } }
+  expect(Object.keys(completePolicy(said, 2).namespaces.default!.operations)).not.toContain('once')
+  expect(completePolicy(said, 2).namespaces.own!.operations.once).toMatchObject({
+    attempts: 3,
+    waitersOnSuccess: 'next',
+  })
+  expect(completePolicy(said).namespaces.own!.operations.once).toMatchObject({ attempts: 3, waitersOnSuccess: 'skip' })
 })
 
 test('a namespace has its own policy, that of `default` where none is named for it, and the built-in one without that', () => {

@@ -37,6 +37,7 @@ test('every request type answers at its route', async () => {
   await ask('drop-node', { node: 'a' })
   await ask('list-places', { session: 's1' })
   await ask('leave-place', { ...key, owner: 'a', session: 's1' })
+  await ask('forget', { resource: 'r' })
   await ask('close-session', { session: 's1' })
   await ask('get-policy', {})
   await ask('apply-policy', { version: 1, policy: { namespaces: {} } })
@@ -51,6 +52,7 @@ test('every request type answers at its route', async () => {
     'list-resources': [200, 'resources'],
     release: [200, 'released'],
     revoke: [200, 'revoked'],
+    forget: [200, 'forgotten'],
     cancel: [200, 'cancelled'],
     'add-reference': [200, 'references'],
     'release-reference': [200, 'references'],
