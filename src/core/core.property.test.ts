@@ -62,8 +62,10 @@ function isSameState(resource: Resource, model: Model): void {
     model.held.map(({ progress }) => progress),
   )
   assert.deepEqual(
-    view.kept.map((each) => [each.operation, each.fence, each.result]).sort(),
-    model.kept.map(({ op, fence, result }) => [op, fence, result]).sort(),
+    view.kept.map((each) => [each.operation, each.fence, each.untilMs, each.result, each.resultOmitted]).sort(),
+    model.kept
+      .map(({ op, fence, untilMs, result, resultOmitted }) => [op, fence, untilMs, result, resultOmitted])
+      .sort(),
   )
 }
 

@@ -25,7 +25,7 @@ const owner = actor.map((each) => each.owner)
 const operation = fc.constantFrom('first', 'second')
 export const names = fc.oneof(fc.constantFrom(['pull', 'delete'], ['pull', 'wipe']), {
   weight: 2,
-  arbitrary: fc.uniqueArray(fc.constantFrom('pull', 'update', 'delete', 'lock', 'bake', 'wipe', 'unknown'), {
+  arbitrary: fc.uniqueArray(fc.constantFrom('pull', 'update', 'delete', 'lock', 'once', 'bake', 'wipe', 'unknown'), {
     minLength: 2,
     maxLength: 2,
   }),
@@ -84,6 +84,8 @@ const fitting: fc.Arbitrary<Loose> = fc.record({
     { outcome: 'success' },
     { outcome: 'success', result: 1 },
     { outcome: 'success', effect: 'none' },
+    { outcome: 'success', keepMs: 10_000, resultOmitted: true },
+    { outcome: 'success', keepMs: 0, result: 2 },
     { outcome: 'failure', error: 'x' },
     { outcome: 'failure', error: 'x', permanent: true },
     { outcome: 'cancelled' },
@@ -126,6 +128,7 @@ const other: fc.Arbitrary<Command> = fc.oneof(
     node,
   }),
   fc.constantFrom({ type: 'expire' as const }, { type: 'recover' as const }),
+  fc.record({ type: fc.constant('forget' as const), operation }),
 )
 
 /** What happens to a resource, one after another. */
