@@ -1,33 +1,29 @@
 import { Command } from 'commander'
-import { addDemo } from './commands/demo.ts'
-import { addEvents } from './commands/events.ts'
-import { addPolicy } from './commands/policy.ts'
-import { addRefs } from './commands/refs.ts'
-import { addRevoke } from './commands/revoke.ts'
-import { addRun } from './commands/run.ts'
-import { addServe } from './commands/serve.ts'
-import { addStatus } from './commands/status.ts'
-import { addStore } from './commands/store.ts'
 import type { AddCommand, CliContext } from './context.ts'
 import { EXIT, exitOf } from './exit.ts'
 
-const commands: readonly AddCommand[] = [
-  addServe,
-  addRun,
-  addStatus,
-  addRefs,
-  addRevoke,
-  addEvents,
-  addPolicy,
-  addStore,
-  addDemo,
-]
+/** In the order of `baton --help`. Only the one that is asked for is loaded: it shows in how long it takes to start. */
+const commands: Readonly<Record<string, () => Promise<{ readonly add: AddCommand }>>> = {
+  serve: () => import('./commands/serve.ts'),
+  lock: () => import('./commands/lock.ts'),
+  once: () => import('./commands/once.ts'),
+  lead: () => import('./commands/lead.ts'),
+  run: () => import('./commands/run.ts'),
+  forget: () => import('./commands/forget.ts'),
+  status: () => import('./commands/status.ts'),
+  refs: () => import('./commands/refs.ts'),
+  revoke: () => import('./commands/revoke.ts'),
+  events: () => import('./commands/events.ts'),
+  policy: () => import('./commands/policy.ts'),
+  store: () => import('./commands/store.ts'),
+  demo: () => import('./commands/demo.ts'),
+}
 
 /** Runs one command line and resolves with its exit code. Whatever goes wrong ends here, as a sentence and a code. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
   let code: number = EXIT.ok
   const program = newProgram(context)
-  for (const add of commands) add(program, context, (exit) => (code = exit))
+  for (const { add } of await commandsFor(args[0])) add(program, context, (exit) => (code = exit))
   try {
     await program.parseAsync(args, { from: 'user' })
     return code
@@ -37,6 +33,12 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
     if (context.env.BATON_DEBUG && error instanceof Error) context.stderr.write(`${error.stack}\n`)
     return exit.code
   }
+}
+
+/** Where it is not clear which one is meant, all of them: help, and suggestions for what is misspelt. */
+function commandsFor(name: string | undefined): Promise<{ readonly add: AddCommand }[]> {
+  const named = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined
+  return Promise.all((named ? [named] : Object.values(commands)).map((load) => load()))
 }
 
 function newProgram({ stdout, stderr, version }: CliContext): Command {
@@ -54,8 +56,10 @@ function newProgram({ stdout, stderr, version }: CliContext): Command {
       'after',
       `
 Start here:
-  $ baton demo                                      eight nodes, twenty layers, each fetched once
-  $ baton serve                                     a server on 127.0.0.1:8086
-  $ baton run pull sha256:abc -- ./fetch sha256:abc run it once in the whole cluster`,
+  $ baton demo                                       eight nodes, twenty layers, each fetched once
+  $ baton serve                                      a server on 127.0.0.1:8086
+  $ baton once nightly --per 20h -- ./nightly.sh     once in the whole cluster, and again after 20 hours
+  $ baton lock deploy -- ./deploy.sh                 one at a time
+  $ baton lead scheduler -- ./scheduler              one runs, the others stand by`,
     )
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Baton, ConnectOptions, WhenUnavailable } from '../client/api.ts'
-import { readText } from './config/file.ts'
+import { readText } from './config/read-text.ts'
 import type { CliContext } from './context.ts'
 import { UsageError } from './exit.ts'
 import { CLEAR_LINE } from './print/paint.ts'
@@ -58,17 +58,28 @@ async function reach(flags: ConnectionFlags, options: ConnectOptions, context: C
   if (flags.server !== undefined && flags.store !== undefined) {
     throw new UsageError('--server and --store exclude one another; name one of them')
   }
-  // Not loaded before it is needed: a server never does.
-  const { connect, open } = await import('../client/index.ts')
   const server = flags.server ?? (context.env.BATON_SERVER || undefined)
   try {
     const store = flags.store ?? (server === undefined ? sharedStore(context) : undefined)
-    return await (store === undefined ? connect(serversOf(server ?? DEFAULT_SERVER), options) : open(store, options))
+    return await (store === undefined
+      ? connectTo(serversOf(server ?? DEFAULT_SERVER), options)
+      : openStore(store, options))
   } catch (cause) {
     // How the SDK says that it was given something wrong; here that came from the command line.
     if (cause instanceof TypeError) throw new UsageError(cause.message, { cause })
     throw cause
   }
+}
+
+/** Each is loaded when it is needed: a command that takes longer to start than its work takes is not used. */
+async function connectTo(servers: readonly string[], options: ConnectOptions): Promise<Baton> {
+  const { connect } = await import('../client/connect.ts')
+  return connect(servers, options)
+}
+
+async function openStore(store: string, options: ConnectOptions): Promise<Baton> {
+  const { open } = await import('../client/open.ts')
+  return open(store, options)
 }
 
 /** A server's own store is no way around it: only one that processes share. */

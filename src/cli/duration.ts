@@ -1,21 +1,21 @@
 import { UsageError } from './exit.ts'
 
-const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
-const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g
-const WHOLE = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/
+const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/g
+const WHOLE = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/
 
 interface DurationLimits {
   readonly minMs?: number
   readonly maxMs?: number
 }
 
-/** `500ms`, `2s`, `10m`, `1h`, and sums of them such as `1h30m`; a bare `0` needs no unit. */
+/** `500ms`, `2s`, `10m`, `1h`, `7d`, and sums of them such as `1h30m`; a bare `0` needs no unit. */
 export function parseDuration(
   text: string,
   { minMs = 0, maxMs = Number.MAX_SAFE_INTEGER }: DurationLimits = {},
 ): number {
   if (text !== '0' && !WHOLE.test(text)) {
-    throw new UsageError(`'${text}' is not a duration; write it like 500ms, 2s, 10m or 1h`)
+    throw new UsageError(`'${text}' is not a duration; write it like 500ms, 2s, 10m, 1h or 7d`)
   }
   let totalMs = 0
   for (const [, amount, unit] of text.matchAll(PART)) totalMs += Number(amount) * UNIT_MS[unit as keyof typeof UNIT_MS]

@@ -1,19 +1,44 @@
 import { constants } from 'node:os'
 
-export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+export type StopSignal = (typeof stopSignals)[number]
 
-const STOP_SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+/**
+ * All that a program may be sent and can hear of. SIGKILL and SIGSTOP cannot be heard; what says that a program has gone
+ * wrong (SIGSEGV, …) is meant for itself; SIGTSTP and the like belong to the shell that controls the whole job.
+ */
+export const passedSignals = [
+  ...stopSignals,
+  'SIGQUIT',
+  'SIGUSR1',
+  'SIGUSR2',
+  'SIGWINCH',
+  'SIGCONT',
+  'SIGALRM',
+  'SIGIO',
+  'SIGURG',
+  'SIGPWR',
+] as const
+export type PassedSignal = (typeof passedSignals)[number]
 
-/** Hears the signals that ask a program to end, while the work goes on. */
-export async function hearing<Result>(
-  listener: (signal: StopSignal) => void,
+/** Those that ask a program to end. */
+export function isStop(signal: PassedSignal): boolean {
+  return signal === 'SIGQUIT' || stopSignals.some((stop) => stop === signal)
+}
+
+/** Hears signals while the work goes on; by default those that ask a program to end. */
+export async function hearing<Result, Heard extends NodeJS.Signals = StopSignal>(
+  listener: (signal: Heard) => void,
   work: () => Promise<Result>,
+  signals: readonly Heard[] = stopSignals as readonly NodeJS.Signals[] as readonly Heard[],
 ): Promise<Result> {
-  for (const signal of STOP_SIGNALS) process.on(signal, listener)
+  const heard = signals.filter((signal) => signal in constants.signals)
+  const hear = listener as (signal: NodeJS.Signals) => void
+  for (const signal of heard) process.on(signal, hear)
   try {
     return await work()
   } finally {
-    for (const signal of STOP_SIGNALS) process.off(signal, listener)
+    for (const signal of heard) process.off(signal, hear)
   }
 }
 

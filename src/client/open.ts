@@ -1,11 +1,5 @@
-import {
-  errorBody,
-  type ReplyOf,
-  type RequestOf,
-  type RequestType,
-  requestSchemas,
-  type WireEvent,
-} from '../protocol/index.ts'
+import { errorBody, type ReplyOf, type RequestOf, type RequestType, type WireEvent } from '../protocol/index.ts'
+import { requestSchemas } from '../protocol/schemas.ts'
 import { Service, systemClock } from '../service/index.ts'
 import { StoreUnavailable, StoreUnreachable, UnknownOutcome } from '../stores/store.ts'
 import { openStore } from '../stores/table.ts'

@@ -1,16 +1,8 @@
 export { type ErrorBody, type ErrorCode, errorBody, errors } from './errors.ts'
 export type { Place, WireEvent } from './events.ts'
-export { idSchema, isId } from './ids.ts'
+export { isId } from './ids.ts'
+export { jsonBytes, LIMITS } from './limits.ts'
 export type { ReplyOf } from './replies.ts'
-export {
-  jsonBytes,
-  LIMITS,
-  policySchema,
-  type Request,
-  type RequestInput,
-  type RequestOf,
-  type RequestType,
-  requestSchemas,
-} from './requests.ts'
+export type { Request, RequestInput, RequestOf, RequestType } from './requests.ts'
 export { batchRoute, eventsRoute, type Route, routes, SESSION_HEADER } from './routes.ts'
 export { SSE_HEARTBEAT, sseFrame, sseRetry } from './sse.ts'

@@ -1,27 +1,12 @@
 import { z } from 'zod'
 import { completePolicy, type Json, type SaidPolicy, SHARED_HOLD } from '../core/index.ts'
-import { idSchema } from './ids.ts'
+import { idSchema } from './id-schema.ts'
+import { jsonBytes, LIMITS } from './limits.ts'
 
 /*
  * What can be asked of Baton, over HTTP and in process alike. These schemas check the input, make /openapi.json, and
  * are the types of the client: there is no second description anywhere.
  */
-
-export const LIMITS = {
-  bodyBytes: 64 * 1024,
-  /** The result that is told to others: as much as a server is set to, and never more than `resultMaxBytes`. */
-  resultBytes: 16 * 1024,
-  resultMaxBytes: 256 * 1024,
-  progressBytes: 4 * 1024,
-  errorChars: 4_096,
-  ttlMinMs: 1_000,
-  ttlMaxMs: 24 * 3_600_000,
-  ttlDefaultMs: 30_000,
-  waitMaxMs: 24 * 3_600_000,
-  keepMaxMs: 366 * 24 * 3_600_000,
-  batch: 1_000,
-  page: 1_000,
-} as const
 
 const json = (maxBytes: number) =>
   z
@@ -218,9 +203,4 @@ function isNext(text: string): boolean {
   } catch {
     return false
   }
-}
-
-/** How large a value is as JSON. */
-export function jsonBytes(value: unknown): number {
-  return new TextEncoder().encode(JSON.stringify(value)).length
 }

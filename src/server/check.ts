@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { type Request, type RequestType, requestSchemas } from '../protocol/index.ts'
+import type { Request, RequestType } from '../protocol/index.ts'
+import { requestSchemas } from '../protocol/schemas.ts'
 import { Refusal } from './refusal.ts'
 
 /** The request that this input makes, checked and with its defaults filled in. */

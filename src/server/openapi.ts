@@ -7,10 +7,10 @@ import {
   LIMITS,
   type RequestType,
   type Route,
-  requestSchemas,
   routes,
   SESSION_HEADER,
 } from '../protocol/index.ts'
+import { requestSchemas } from '../protocol/schemas.ts'
 import { classicPaths } from './classic/openapi.ts'
 import { eventsQuery } from './events.ts'
 

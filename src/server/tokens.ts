@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
-import { idSchema } from '../protocol/index.ts'
+import { idSchema } from '../protocol/schemas.ts'
 
 const tokenSchema = z
   .strictObject({

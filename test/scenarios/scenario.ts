@@ -1,5 +1,6 @@
 import { type Acquire, type Facts, SHARED_HOLD } from '../../src/core/index.ts'
-import { policySchema, requestSchemas, type WireEvent } from '../../src/protocol/index.ts'
+import type { WireEvent } from '../../src/protocol/index.ts'
+import { policySchema, requestSchemas } from '../../src/protocol/schemas.ts'
 import { Service } from '../../src/service/index.ts'
 import { openMemoryStore } from '../../src/stores/memory/index.ts'
 import type { Address } from '../../src/stores/store.ts'

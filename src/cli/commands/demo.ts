@@ -9,7 +9,7 @@ interface DemoFlags {
   readonly registry?: string
 }
 
-export const addDemo: AddCommand = (program, context, done) => {
+export const add: AddCommand = (program, context, done) => {
   program
     .command('demo')
     .description('Eight nodes pull twenty layers with failures and a crash, and each layer is fetched once.')

@@ -8,7 +8,7 @@ interface EventsFlags extends ConnectionFlags {
   readonly resource?: string
 }
 
-export const addEvents: AddCommand = (program, context, done) => {
+export const add: AddCommand = (program, context, done) => {
   const command = program
     .command('events')
     .description('Everything that happens, as it happens, until interrupted.')

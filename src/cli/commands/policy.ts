@@ -1,6 +1,7 @@
 import { stringify } from 'smol-toml'
 import { z } from 'zod'
-import { checked, parseToml, readText } from '../config/file.ts'
+import { checked, parseToml } from '../config/file.ts'
+import { readText } from '../config/read-text.ts'
 import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connection.ts'
 import type { AddCommand } from '../context.ts'
 import { EXIT, UsageError } from '../exit.ts'
@@ -9,7 +10,7 @@ interface ShowFlags extends ConnectionFlags {
   readonly json?: boolean
 }
 
-export const addPolicy: AddCommand = (program, context, done) => {
+export const add: AddCommand = (program, context, done) => {
   const policy = program.command('policy').description('Read and change the policy table.')
   addShow(policy, context, done)
   addApply(policy, context, done)

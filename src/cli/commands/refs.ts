@@ -7,7 +7,7 @@ interface ListFlags extends ConnectionFlags {
   readonly json?: boolean
 }
 
-export const addRefs: AddCommand = (program, context, done) => {
+export const add: AddCommand = (program, context, done) => {
   const refs = program.command('refs').description('Which nodes use which resource.')
   addList(refs, context, done)
   addChange(refs, context, done, {

@@ -7,7 +7,7 @@ interface RevokeFlags extends ConnectionFlags {
   readonly fence?: number
 }
 
-export const addRevoke: AddCommand = (program, context, done) => {
+export const add: AddCommand = (program, context, done) => {
   const command = program
     .command('revoke')
     .description('Take a grant away from its holder; the next in line goes on.')

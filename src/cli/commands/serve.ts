@@ -7,7 +7,7 @@ import { hearing } from '../interrupt.ts'
 /** A stop that takes longer than this is not waited for. */
 const STOP_MS = 5_000
 
-export const addServe: AddCommand = (program, context, done) => {
+export const add: AddCommand = (program, context, done) => {
   program
     .command('serve')
     .description('Run the server. Configuration: TOML file, environment, flags; later wins.')

@@ -19,7 +19,7 @@ const CLEAR = '\u001b[H\u001b[2J\u001b[3J'
 
 type Present = ResourceView | readonly ResourceView[]
 
-export const addStatus: AddCommand = (program, context, done) => {
+export const add: AddCommand = (program, context, done) => {
   const command = program
     .command('status')
     .description('Who holds, who waits, who uses what, and what is kept.')

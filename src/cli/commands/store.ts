@@ -7,7 +7,7 @@ interface StoreFlags {
   readonly print?: boolean
 }
 
-export const addStore: AddCommand = (program, context, done) => {
+export const add: AddCommand = (program, context, done) => {
   const store = program
     .command('store')
     .description('Look after a store: a file store that no server has open, or a database.')

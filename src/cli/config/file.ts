@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { parse, TomlError } from 'smol-toml'
 import { z } from 'zod'
-import { idSchema } from '../../protocol/index.ts'
+import { idSchema } from '../../protocol/schemas.ts'
 import { UsageError } from '../exit.ts'
+import { readText } from './read-text.ts'
 
 export const portSchema = z.int().min(0).max(65_535)
 
@@ -40,15 +40,6 @@ export function readConfigFile(path: string): ConfigFile {
 
 export function readTokensFile(path: string): readonly Token[] {
   return checked(tokensFileSchema, readToml(path), path).tokens
-}
-
-export function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (cause) {
-    const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (cause as Error).message
-    throw new UsageError(`cannot read ${path}: ${why}; check the path`, { cause })
-  }
 }
 
 export function parseToml(text: string, path: string): unknown {

@@ -1,10 +1,11 @@
 import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import type { Policy } from '../../core/index.ts'
-import { policySchema } from '../../protocol/index.ts'
+import { policySchema } from '../../protocol/schemas.ts'
 import { UsageError } from '../exit.ts'
 import { settingsOfEnvironment } from './environment.ts'
-import { type ConfigFile, checked, portSchema, readConfigFile, readText, readTokensFile, type Token } from './file.ts'
+import { type ConfigFile, checked, portSchema, readConfigFile, readTokensFile, type Token } from './file.ts'
+import { readText } from './read-text.ts'
 import type { ServeSettings } from './settings.ts'
 
 export type { ServeSettings } from './settings.ts'

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { dyingWithUs } from './death-signal.ts'
 
 /** How CMD ended. */
 export type ChildEnd =
@@ -20,12 +21,18 @@ export interface Child {
  * Starts CMD with the terminal, or the pipes, of this program.
  *
  * `ownGroup`: CMD leads a process group of its own, so that a signal reaches everything that it has started. Not on a
- * terminal: CMD would lose it, and there Ctrl-C reaches the whole group by itself.
+ * terminal: CMD would lose it, and there Ctrl-C reaches the whole group by itself. `diesWithUs`: CMD is sent SIGTERM should
+ * this program be killed.
  */
 export function startChild(
-  [file = '', ...args]: readonly string[],
-  { env, ownGroup }: { readonly env: NodeJS.ProcessEnv; readonly ownGroup: boolean },
+  command: readonly string[],
+  {
+    env,
+    ownGroup,
+    diesWithUs,
+  }: { readonly env: NodeJS.ProcessEnv; readonly ownGroup: boolean; readonly diesWithUs: boolean },
 ): Child {
+  const [file = '', ...args] = diesWithUs ? dyingWithUs(command, env) : command
   const child = spawn(file, args, { stdio: 'inherit', env, detached: ownGroup })
   const ended = new Promise<ChildEnd>((resolve) => {
     child.on('error', (error: NodeJS.ErrnoException) => {

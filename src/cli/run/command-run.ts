@@ -1,13 +1,16 @@
-import type { Baton, Done, RunContext, RunOptions } from '../../client/api.ts'
+import type { Baton, Done, LockOptions, RunContext } from '../../client/api.ts'
 import { BatonError, GrantLostError } from '../../client/errors.ts'
 import type { Json } from '../../core/index.ts'
 import type { CliContext } from '../context.ts'
 import { EXIT, Exit, exitOf } from '../exit.ts'
-import { exitOfSignal, hearing, type StopSignal } from '../interrupt.ts'
+import { exitOfSignal, hearing, isStop, type PassedSignal, passedSignals } from '../interrupt.ts'
 import { type Child, type ChildEnd, startChild } from './child.ts'
+import { deathSignalWorks } from './death-signal.ts'
 import { WaitingLine } from './waiting-line.ts'
 
 export interface CommandRun {
+  /** By which call: `run` is for the operations of the policy table. */
+  readonly intent: 'lock' | 'once' | 'lead' | 'run'
   readonly operation: string
   readonly resource: string
   readonly command: readonly string[]
@@ -15,68 +18,104 @@ export interface CommandRun {
   readonly queueing: boolean
   readonly revision: string | undefined
   readonly force: boolean
+  /** How long a success is good; absent: as the table says. */
+  readonly keepMs: number | undefined
   readonly permanentExits: readonly number[]
   readonly skipExit: number
 }
 
 /** How long CMD may take to end by itself once its grant is lost. */
 const KILL_AFTER_MS = 5_000
-/** Somebody looks at the place in line. */
-const PLACE_EVERY_MS = 3_000
+/** How often the place in line is looked for, on a terminal and off it. */
+const PLACE_EVERY_MS = { terminal: 3_000, log: 60_000 } as const
+/** What a terminal sends to CMD as well as to us: to pass it on would be a second one. */
+const SENT_BY_TERMINAL = new Set<NodeJS.Signals>(['SIGINT', 'SIGQUIT', 'SIGWINCH'])
 
-/** Runs CMD under a grant and resolves with the exit code of `baton run`. */
+/** Runs CMD under a grant and resolves with the exit code. */
 export async function runCommand(baton: Baton, run: CommandRun, context: CliContext): Promise<number> {
   const line = new WaitingLine(context.stderr, `${run.operation} ${run.resource}`)
   const giveUp = new AbortController()
+  const canDieWithUs = deathSignalWorks()
   let child: Child | undefined
-  let stoppedBy: StopSignal | undefined
-  const onStop = (signal: StopSignal) => {
-    stoppedBy ??= signal
-    if (child === undefined) giveUp.abort()
-    else if (!(signal === 'SIGINT' && onTerminal())) child.kill(signal)
+  let hasRun = false
+  let stoppedBy: PassedSignal | undefined
+  const onSignal = (signal: PassedSignal) => {
+    if (isStop(signal)) stoppedBy ??= signal
+    if (!child) {
+      if (stoppedBy) giveUp.abort()
+    } else if (!(onTerminal() && SENT_BY_TERMINAL.has(signal))) child.kill(signal)
   }
-  const perform = async (grant: RunContext) => {
+  const perform = async (grant: Pick<RunContext, 'node' | 'fence' | 'signal'>) => {
     line.end()
+    const diesWithUs = await canDieWithUs
     if (stoppedBy) throw new Error(`stopped by ${stoppedBy}`)
-    child = startChild(run.command, { env: environmentOf(run, grant, context.env), ownGroup: !onTerminal() })
-    return outcomeOf(await endOf(child, grant.signal), run)
+    const env = environmentOf(run, grant, context.env)
+    child = startChild(run.command, { env, ownGroup: !onTerminal(), diesWithUs })
+    hasRun = child.pid !== undefined
+    try {
+      return outcomeOf(await endOf(child, grant.signal), run)
+    } finally {
+      child = undefined
+      if (stoppedBy) giveUp.abort()
+    }
   }
-  const options = {
-    ...optionsOf(run),
+  const report = {
     signal: giveUp.signal,
     onQueued: (position: number) => line.moved(position),
     onProgress: (progress: Json) => line.progressed(progress),
-    ...(context.stderr.isTTY && { placeEveryMs: PLACE_EVERY_MS }),
+    placeEveryMs: context.stderr.isTTY ? PLACE_EVERY_MS.terminal : PLACE_EVERY_MS.log,
   }
   try {
-    const done = await hearing(onStop, () => baton.run(run.operation, run.resource, perform, options))
+    const done = await hearing(onSignal, () => call(baton, run, perform, report), passedSignals)
+    if (done?.status !== 'skipped') return EXIT.ok
     line.end()
-    if (done.status === 'performed') return EXIT.ok
     context.stderr.write(`skipped: ${skipText(run, done)}\n`)
     return run.skipExit
   } catch (error) {
+    if (stoppedBy && !hasRun) return exitOfSignal(stoppedBy)
+    throw explained(error, run, hasRun)
+  } finally {
     line.end()
-    if (stoppedBy && child === undefined) return exitOfSignal(stoppedBy)
-    throw explained(error, run, child?.pid !== undefined)
   }
 }
 
-function optionsOf({ waitMs, queueing, revision, force }: CommandRun): RunOptions {
-  return {
-    force,
-    ...(waitMs !== undefined && { waitMs }),
-    ...(revision !== undefined && { revision }),
+/** The call of the SDK that is meant: what it says of a skip, where there can be one. */
+async function call(
+  baton: Baton,
+  { intent, operation, resource, keepMs, revision, force, ...run }: CommandRun,
+  perform: (grant: Pick<RunContext, 'node' | 'fence' | 'signal'>) => Promise<undefined>,
+  report: Pick<LockOptions, 'signal' | 'onQueued' | 'onProgress' | 'placeEveryMs'>,
+): Promise<Done<undefined> | undefined> {
+  const waiting = {
+    ...report,
+    ...(run.waitMs !== undefined && { waitMs: run.waitMs }),
     // Said only to turn it off: otherwise the policy decides.
-    ...(queueing ? {} : { queueing }),
+    ...(run.queueing ? {} : { queueing: false }),
+  }
+  const skipping = { ...waiting, force, ...(revision !== undefined && { revision }) }
+  switch (intent) {
+    case 'lock':
+      return baton.lock(resource, perform, waiting)
+    case 'lead': {
+      const { queueing, ...standing } = waiting
+      return baton.lead(resource, perform, queueing === false ? { ...standing, waitMs: 0 } : standing)
+    }
+    case 'once':
+      return baton.once(resource, perform, { ...skipping, ...(keepMs !== undefined && { keepMs }) })
+    case 'run':
+      return baton.run(operation, resource, perform, skipping)
   }
 }
 
-/** On a terminal Ctrl-C goes to CMD as well as to us; to forward it would be a second one. */
 function onTerminal(): boolean {
   return process.stdin.isTTY === true
 }
 
-function environmentOf(run: CommandRun, grant: RunContext, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function environmentOf(
+  run: CommandRun,
+  grant: Pick<RunContext, 'node' | 'fence'>,
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
   return {
     ...env,
     BATON_OPERATION: run.operation,

@@ -4,7 +4,13 @@ import { formatDuration } from '../duration.ts'
 import { CLEAR_LINE } from '../print/paint.ts'
 import { oneLine } from '../print/text.ts'
 
-/** On a terminal: one line with the place in line, the time waited and how far the holder is, gone when the waiting is over. */
+/** Off a terminal it says so often that it still waits. */
+const REMIND_MS = 60_000
+
+/**
+ * On a terminal: one line with the place in line, the time waited and how far the holder is, gone when the waiting is over.
+ * Off it: a line when the waiting begins, and then every minute.
+ */
 export class WaitingLine {
   readonly #output: Output
   readonly #what: string
@@ -19,29 +25,40 @@ export class WaitingLine {
   }
 
   moved(position: number): void {
-    if (!this.#output.isTTY) return
     this.#position = position
-    this.#tick ??= setInterval(() => this.#draw(), 1_000)
-    this.#draw()
+    if (this.#output.isTTY) {
+      this.#tick ??= setInterval(() => this.#draw(), 1_000)
+      this.#draw()
+    } else if (this.#tick === undefined) {
+      this.#tick = setInterval(() => this.#say(), REMIND_MS)
+      this.#say()
+    }
   }
 
   progressed(progress: Json): void {
     this.#progress = progress
-    if (this.#tick !== undefined) this.#draw()
+    if (this.#tick !== undefined && this.#output.isTTY) this.#draw()
   }
 
   end(): void {
     if (this.#tick === undefined) return
     clearInterval(this.#tick)
     this.#tick = undefined
-    this.#output.write(CLEAR_LINE)
+    if (this.#output.isTTY) this.#output.write(CLEAR_LINE)
+  }
+
+  #say(): void {
+    this.#output.write(`baton: ${this.#text()}\n`)
   }
 
   #draw(): void {
-    const waitedMs = Date.now() - this.#startMs
-    const text = waitingText({ what: this.#what, position: this.#position, progress: this.#progress, waitedMs })
     // A line that wraps could not be cleared again.
-    this.#output.write(CLEAR_LINE + text.slice(0, (this.#output.columns || 80) - 1))
+    this.#output.write(CLEAR_LINE + this.#text().slice(0, (this.#output.columns || 80) - 1))
+  }
+
+  #text(): string {
+    const waitedMs = Date.now() - this.#startMs
+    return waitingText({ what: this.#what, position: this.#position, progress: this.#progress, waitedMs })
   }
 }
 

@@ -1,5 +1,5 @@
 import { stringify } from 'smol-toml'
-import { policySchema } from '../../protocol/index.ts'
+import { policySchema } from '../../protocol/schemas.ts'
 
 /** Attempts that are used up, retry delays, and claim times that are shorter than a lease: as many ways as there are. */
 const SAID = {

@@ -1,5 +1,6 @@
 import type { Acquire, Facts } from '../../core/index.ts'
-import { type ErrorBody, errorBody, type Request, requestSchemas } from '../../protocol/index.ts'
+import { type ErrorBody, errorBody, type Request } from '../../protocol/index.ts'
+import { requestSchemas } from '../../protocol/schemas.ts'
 import { type Scope, Service, type Sink, StoreUnavailable, UnknownOutcome } from '../../service/index.ts'
 import type { Address, Store } from '../../stores/store.ts'
 import { Process, type Scheduler } from './scheduler.ts'
