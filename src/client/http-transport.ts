@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, request as httpRequest } from 'undici'
+import type { IncomingMessage } from 'node:http'
 import {
   type ErrorBody,
   errors,
@@ -12,6 +12,7 @@ import type { ConnectOptions } from './api.ts'
 import type { ClientClock } from './clock.ts'
 import { ArgumentError, UnavailableError } from './errors.ts'
 import { readEvents } from './event-stream.ts'
+import { Connections, textOf } from './http-request.ts'
 import type { CallOptions, InputOf, StreamHandlers, StreamScope, Transport } from './transport.ts'
 
 interface HttpTransportOptions {
@@ -38,8 +39,9 @@ class HttpTransport implements Transport {
   readonly #notice: (notice: string) => void
   readonly #bases: readonly URL[]
   readonly #headers: Record<string, string>
-  readonly #calls: Agent
-  readonly #streams: Agent
+  readonly #calls: Connections
+  /** Apart from the calls: a stream never gives its connection back. */
+  readonly #streams: Connections
   /** Streams by the server that they come from. */
   readonly #open = new Map<{ end(reason: string): void }, URL>()
   #present = 0
@@ -51,11 +53,8 @@ class HttpTransport implements Transport {
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
     this.#clock = clock
     this.#notice = notice
-    // Time limits are set for each call, by the client's clock.
-    const common = { headersTimeout: 0, bodyTimeout: 0, connect: { ...tls, timeout: CALL_MS } }
-    this.#calls = new Agent({ ...common, connections: CONNECTIONS, keepAliveTimeout: 30_000 })
-    // Apart from the calls: a stream never gives its connection back.
-    this.#streams = new Agent(common)
+    this.#calls = new Connections({ tls, limit: CONNECTIONS })
+    this.#streams = new Connections({ tls, limit: Infinity })
   }
 
   async call<Type extends RequestType>(request: InputOf<Type>, options: CallOptions = {}): Promise<ReplyOf<Type>> {
@@ -64,14 +63,13 @@ class HttpTransport implements Transport {
     const { method, path } = routes[type as RequestType]
     const { signal, done } = limited(this.#clock, options)
     try {
-      const response = await httpRequest(urlOf(base, path, method === 'GET' ? fields : {}), {
+      const response = await this.#calls.request(urlOf(base, path, method === 'GET' ? fields : {}), {
         method,
-        dispatcher: this.#calls,
         signal,
         headers: method === 'GET' ? this.#headers : { ...this.#headers, 'content-type': 'application/json' },
         body: method === 'GET' ? undefined : JSON.stringify(fields),
       })
-      return (await answerOf(response)) as ReplyOf<Type>
+      return (await answerOf(response, signal)) as ReplyOf<Type>
     } catch (error) {
       if (options.signal?.aborted) throw options.signal.reason
       throw this.#failed(base, error)
@@ -111,7 +109,8 @@ class HttpTransport implements Transport {
   async close(): Promise<void> {
     this.#closed = true
     for (const stream of [...this.#open.keys()]) stream.end('the client was closed')
-    await Promise.allSettled([this.#calls.destroy(), this.#streams.destroy()])
+    this.#calls.close()
+    this.#streams.close()
   }
 
   /** Resolves when the server ends the stream, with its refusal if it was one. */
@@ -133,16 +132,14 @@ class HttpTransport implements Transport {
     const { of: _, session: __, ...query } = { session: undefined, ...scope }
     const silence = limited(this.#clock, { signal, timeoutMs: CALL_MS })
     try {
-      const response = await httpRequest(urlOf(base, eventsRoute.path, query), {
-        method: 'GET',
-        dispatcher: this.#streams,
-        signal: silence.signal,
-        headers,
-      })
-      if (response.statusCode !== 200) return (await answerOf(response)) as ErrorBody
+      const url = urlOf(base, eventsRoute.path, query)
+      const response = await this.#streams.request(url, { method: 'GET', signal: silence.signal, headers })
+      if (response.statusCode !== 200) return (await answerOf(response, silence.signal)) as ErrorBody
       silence.restart(SILENCE_MS)
-      await readEvents(response.body, { onEvent, onChunk: () => silence.restart(SILENCE_MS) })
+      await readEvents(response, { onEvent, onChunk: () => silence.restart(SILENCE_MS) })
       return undefined
+    } catch (error) {
+      throw silence.signal.aborted ? silence.signal.reason : error
     } finally {
       silence.done()
     }
@@ -171,8 +168,9 @@ class HttpTransport implements Transport {
 class UselessAnswer extends UnavailableError {}
 
 /** What Baton answers. Anything else, or an answer that it cannot give now, is none. */
-async function answerOf({ statusCode, body }: Dispatcher.ResponseData): Promise<unknown> {
-  const text = await body.text()
+async function answerOf(response: IncomingMessage, signal: AbortSignal): Promise<unknown> {
+  const { statusCode } = response
+  const text = await textOf(response, signal)
   let answer: unknown
   try {
     answer = JSON.parse(text)

@@ -1,4 +1,3 @@
-import { request } from 'undici'
 import { type Baton, BatonError, PermanentError } from '../../client/index.ts'
 import type { CallbackRecord } from '../history.ts'
 import { type Journal, machineMs } from '../journal.ts'
@@ -106,6 +105,6 @@ async function work(performer: Performer, call: Call, number: number, grant: Gra
 }
 
 async function write(storage: string, entry: { readonly key: string; readonly fence: number }): Promise<boolean> {
-  const { body } = await request(storage, { method: 'POST', body: JSON.stringify(entry) })
-  return ((await body.json()) as { accepted: boolean }).accepted
+  const answer = await fetch(storage, { method: 'POST', body: JSON.stringify(entry) })
+  return ((await answer.json()) as { accepted: boolean }).accepted
 }
