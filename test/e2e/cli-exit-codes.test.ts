@@ -47,7 +47,7 @@ describe.concurrent('baton run exits', () => {
     [['exit 255'], 255],
     [['kill -9 $$'], 137],
   ])("with the command's own code: %s", async ([script = ''], code) => {
-    expect(await server.baton('run', 'lock', 'own', ...sh(script))).toEqual({ code, stdout: '', stderr: '' })
+    expect(await server.baton('run', 'lock', `own-${code}`, ...sh(script))).toEqual({ code, stdout: '', stderr: '' })
   })
 
   test('127 where there is no such command, and the failure is reported', async () => {

@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { WaitingLine, waitingText } from './waiting-line.ts'
 
 function terminal(isTTY: boolean) {
@@ -9,16 +9,16 @@ function terminal(isTTY: boolean) {
 
 test('the place and the time are one line', () => {
   expect(waitingText({ what: 'pull x', position: 3, waitedMs: 12_000 })).toBe('waiting 12s, place 3 in line: pull x')
-  expect(waitingText({ what: 'pull x', position: 1, waitedMs: 0 })).toBe('waiting 0ms, next in line: pull x')
+  expect(waitingText({ what: 'pull x', position: 1, waitedMs: 0 })).toBe('waiting, next in line: pull x')
 })
 
 test('how far the holder is stands behind it, without what could move the cursor', () => {
   const waiting = { what: 'pull x', position: 2, waitedMs: 0 }
   expect(waitingText({ ...waiting, progress: { percent: 40 } })).toBe(
-    'waiting 0ms, place 2 in line: pull x ({"percent":40})',
+    'waiting, place 2 in line: pull x ({"percent":40})',
   )
   expect(waitingText({ ...waiting, progress: '4\u001b[2K of 7\n' })).toBe(
-    'waiting 0ms, place 2 in line: pull x (4 [2K of 7)',
+    'waiting, place 2 in line: pull x (4 [2K of 7)',
   )
 })
 
@@ -27,16 +27,23 @@ test('on a terminal it is shown, cut to its width, and cleared', () => {
   const line = new WaitingLine(stream, 'pull sha256:0123456789abcdef')
   line.moved(2)
   const shown = text().replace('\r\u001b[2K', '')
-  expect(shown).toMatch(/^waiting \d+ms, place 2 in line/)
+  expect(shown).toMatch(/^waiting, place 2 in line/)
   expect(shown.length).toBeLessThan(30)
   line.end()
   expect(text()).toBe('\r\u001b[2K')
 })
 
-test('elsewhere nothing is written', () => {
+test('elsewhere it is a line when the waiting begins, and one every minute', () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
   const { stream, text } = terminal(false)
   const line = new WaitingLine(stream, 'pull x')
+  line.moved(3)
   line.moved(2)
+  expect(text()).toBe('baton: waiting, place 3 in line: pull x\n')
+  vi.advanceTimersByTime(60_000)
+  expect(text()).toBe('baton: waiting 1m, place 2 in line: pull x\n')
   line.end()
+  vi.advanceTimersByTime(600_000)
   expect(text()).toBe('')
 })

@@ -72,7 +72,8 @@ interface Waiting {
 export function waitingText({ what, position, progress, waitedMs }: Waiting): string {
   const place = position === 1 ? 'next in line' : `place ${position} in line`
   const far = progress === undefined ? '' : ` (${progressText(progress)})`
-  return `waiting ${formatDuration(waitedMs)}, ${place}: ${what}${far}`
+  const soFar = waitedMs < 1_000 ? '' : ` ${formatDuration(waitedMs)}`
+  return `waiting${soFar}, ${place}: ${what}${far}`
 }
 
 /** A text as it is; anything else as JSON. */
