@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { FencedResource } from '../../src/testing/fenced-resource.ts'
+import { killRest, openFolder, startServer, type TestServer, until } from './cli-process.ts'
+
+const PROGRAM = fileURLToPath(new URL('./leader-process.mjs', import.meta.url))
+const TTL_MS = 2_000
+const GRACE_MS = 500
+
+interface Line {
+  readonly node: string
+  readonly atMs: number
+  readonly what: 'stands' | 'leads' | 'wrote' | 'refused' | 'stopped'
+  readonly fence: number
+  readonly isLive?: boolean
+}
+
+let server: TestServer
+const folder = openFolder()
+
+beforeAll(async () => {
+  server = await startServer(['--store', `file:${folder.path('store')}`])
+})
+afterAll(async () => {
+  await server.stop()
+  killRest()
+  folder.remove()
+})
+
+/** The reference resource: it refuses what comes with a fence that is lower than one that it has seen. */
+async function fencedStorage() {
+  const resource = new FencedResource()
+  const taken: { node: string; fence: number; atMs: number }[] = []
+  const storage = createServer(async (request, response) => {
+    const { node, fence } = (await json(request)) as { node: string; fence: number }
+    const accepted = resource.write('boss', fence)
+    if (accepted) taken.push({ node, fence, atMs: Date.now() })
+    response.end(JSON.stringify({ accepted }))
+  })
+  storage.listen(0, '127.0.0.1')
+  await once(storage, 'listening')
+  onTestFinished(() => void storage.close())
+  return { url: `http://127.0.0.1:${(storage.address() as AddressInfo).port}`, taken }
+}
+
+function candidate(node: string, storage: string) {
+  const child = spawn(process.execPath, [PROGRAM, server.url, node, storage], { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const lines: Line[] = []
+  let rest = ''
+  child.stdout.on('data', (text) => {
+    const all = (rest + text).split('\n')
+    rest = all.pop()!
+    lines.push(...all.map((line) => JSON.parse(line)))
+  })
+  return { node, lines, kill: (signal: NodeJS.Signals) => void child.kill(signal) }
+}
+
+type Candidate = ReturnType<typeof candidate>
+const has = ({ lines }: Candidate, what: Line['what']) => lines.some((line) => line.what === what)
+
+/** Three of them: the first leads, the others stand by, in this order. */
+async function three() {
+  const storage = await fencedStorage()
+  const all: Candidate[] = []
+  for (const name of ['a', 'b', 'c']) {
+    const next = candidate(name, storage.url)
+    all.push(next)
+    await until(`${name} leads or stands by`, () => has(next, all.length === 1 ? 'wrote' : 'stands'))
+  }
+  const [a, b, c] = all as [Candidate, Candidate, Candidate]
+  return { a, b, c, storage }
+}
+
+/** Nobody whose signal was live has written after somebody with a higher fence had begun. */
+function expectOneAtATime(running: readonly Candidate[]) {
+  const lines = running.flatMap(({ lines }) => lines).sort((one, other) => one.atMs - other.atMs)
+  let highest = 0
+  for (const { what, fence, isLive } of lines) {
+    if (what === 'leads') highest = Math.max(highest, fence)
+    if (isLive) expect(fence).toBe(highest)
+  }
+}
+
+test('a leader that is asked to end hands over within half a second', async () => {
+  const { a, b, c } = await three()
+  const atMs = Date.now()
+  a.kill('SIGTERM')
+  await until('b leads', () => has(b, 'leads'))
+  expect(b.lines.find(({ what }) => what === 'leads')!.atMs - atMs).toBeLessThan(GRACE_MS)
+  expectOneAtATime([a, b, c])
+})
+
+test('a leader that is killed is followed within its ttl and half a second', async () => {
+  const { a, b, c } = await three()
+  const atMs = Date.now()
+  a.kill('SIGKILL')
+  await until('b leads', () => has(b, 'leads'))
+  expect(b.lines.find(({ what }) => what === 'leads')!.atMs - atMs).toBeLessThan(TTL_MS + GRACE_MS)
+  expectOneAtATime([a, b, c])
+})
+
+test('a leader that stands still is followed as soon, and what it writes when it wakes is refused; it stands again', async () => {
+  const { a, b, c, storage } = await three()
+  const atMs = Date.now()
+  a.kill('SIGSTOP')
+  await until('b leads', () => has(b, 'wrote'))
+  const tookOverMs = b.lines.find(({ what }) => what === 'leads')!.atMs
+  expect(tookOverMs - atMs).toBeLessThan(TTL_MS + GRACE_MS)
+  a.kill('SIGCONT')
+  await until('a has noticed', () => has(a, 'stopped'))
+  await until('a stands again', () => has(a, 'stands'))
+  expectOneAtATime([b, c])
+  const firstOfB = storage.taken.findIndex(({ node }) => node === 'b')
+  expect(storage.taken.slice(firstOfB).filter(({ node }) => node === 'a')).toEqual([])
+  b.kill('SIGTERM')
+  await until('c leads, then a', () => has(c, 'leads'))
+  c.kill('SIGTERM')
+  await until('a leads again', () => a.lines.filter(({ what }) => what === 'leads').length === 2)
+})
