@@ -5,7 +5,7 @@ import { ArgumentError } from './errors.ts'
 type Check = (value: unknown) => string | undefined
 
 /** The options of a call by name. */
-export type Shape = Readonly<Record<string, Check>>
+type Shape = Readonly<Record<string, Check>>
 
 const when =
   (isGood: (value: unknown) => boolean, must: string): Check =>
@@ -62,7 +62,7 @@ function without(shape: Shape, ...names: readonly string[]): Shape {
 }
 
 /** What each call takes. */
-export const shapes = {
+const shapes = {
   connect: {
     node: id,
     namespace: id,

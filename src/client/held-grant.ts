@@ -165,8 +165,8 @@ export class HeldGrant implements OpenGrant, StreamListener, Closable {
       let reply = await send(outcome)
       if (reply.status === 'refused' && reply.code === 'too-large' && 'result' in outcome) {
         this.#notTold(reply.message)
-        const { result: _, ...rest } = outcome
-        reply = await send({ ...rest, resultOmitted: true })
+        const { result: _, ...without } = outcome
+        reply = await send({ ...without, resultOmitted: true })
       }
       if (reply.status === 'refused') throw this.#refused(refusedError(reply))
     } catch (error) {

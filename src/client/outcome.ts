@@ -12,7 +12,7 @@ export function isPermanent(error: unknown): boolean {
 }
 
 /** What is told of a result: itself, or that there is one, and why it cannot be told. */
-export type ToldResult =
+type ToldResult =
   | { readonly result?: Json; readonly why?: undefined }
   | { readonly resultOmitted: true; readonly why: string }
 

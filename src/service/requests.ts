@@ -27,7 +27,7 @@ const REFERENCES_BUSY =
 /** How long a place in line of a request without a session lives after its last sign of life. */
 const PLACE_TTL_MS = 60_000
 
-export interface RequestLimits {
+interface RequestLimits {
   /** How many may wait in all. */
   readonly waiters: number
   /** The largest result that is told to others, in bytes of JSON. */

@@ -52,10 +52,10 @@ function candidate(node: string, storage: string) {
   const child = spawn(process.execPath, [PROGRAM, server.url, node, storage], { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const lines: Line[] = []
-  let rest = ''
+  let begun = ''
   child.stdout.on('data', (text) => {
-    const all = (rest + text).split('\n')
-    rest = all.pop()!
+    const all = (begun + text).split('\n')
+    begun = all.pop()!
     lines.push(...all.map((line) => JSON.parse(line)))
   })
   return { node, lines, kill: (signal: NodeJS.Signals) => void child.kill(signal) }
