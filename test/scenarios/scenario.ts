@@ -80,7 +80,8 @@ class World {
       case 'succeeds': {
         const result = options.result === undefined ? {} : { result: JSON.parse(options.result) }
         const effect = options.effect === undefined ? {} : { effect: options.effect }
-        return this.#reply('release', { ...held, fence, outcome: 'success', ...result, ...effect }, facts)
+        const kept = options.keep === undefined ? {} : { keepMs: duration(options.keep) }
+        return this.#reply('release', { ...held, fence, outcome: 'success', ...result, ...effect, ...kept }, facts)
       }
       case 'fails': {
         const permanent = options.permanent === undefined ? {} : { permanent: true }
@@ -101,6 +102,8 @@ class World {
         return this.#reply('leave-place', { ...place, owner, session: options.session })
       case 'revokes':
         return this.#reply('revoke', { ...place, ...(options.fence && { fence: Number(options.fence) }) })
+      case 'forgets':
+        return this.#reply('forget', place)
       default:
         throw new Error(`no such verb: ${verb}`)
     }
