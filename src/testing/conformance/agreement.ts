@@ -150,6 +150,7 @@ class SideBySide {
         'renew',
         'cancel',
         'revoke',
+        'forget',
         'progress',
         'heard',
         'refs',
@@ -200,6 +201,8 @@ class SideBySide {
         return { type: 'heard', askers: [{ operation, node, owner, fence: random.chance(0.5) ? 0 : holder.fence }] }
       case 'revoke':
         return { type: 'revoke', operation: holder.operation, ...(random.chance(0.5) && { fence: holder.fence }) }
+      case 'forget':
+        return { type: 'forget', operation }
       default:
         return { type: random.pick(['add-reference', 'release-reference', 'drop-node'] as const), node }
     }
@@ -219,6 +222,7 @@ class SideBySide {
       outcome: 'success',
       ...(random.chance(0.3) && { result: { n: 1 } }),
       ...(random.chance(0.1) && { effect: 'none' }),
+      ...(random.chance(0.2) && { keepMs: random.pick([0, 3_000]) }),
     }
   }
 

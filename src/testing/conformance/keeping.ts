@@ -24,6 +24,26 @@ export const keeping: readonly Case[] = [
     await pass(store, clock, 1_000)
     assert.equal((await acquire(store, { node: 'b', reference: false })).status, 'granted')
   }),
+  claim('a success is good for as long as its report says, and can be forgotten', async (store, { clock }) => {
+    const at = { namespace: 'default', resource: 'r' }
+    const once = (node: string) => acquire(store, { node, operation: 'once', hold: node })
+    const fence = fenceOf(await once('a'))
+    const told = { ...success, resultOmitted: true, keepMs: 5_000 } as const
+    await release(store, { node: 'a', operation: 'once', hold: 'a', fence, ...told })
+    const skip = await once('b')
+    assert.ok(skip.status === 'skip' && skip.resultOmitted === true && skip.by === 'a', JSON.stringify(skip))
+    await pass(store, clock, 4_999)
+    assert.equal((await once('c')).status, 'skip')
+    assert.deepEqual(await store.step(at, { type: 'forget', operation: 'once' }), {
+      status: 'forgotten',
+      kept: true,
+      references: 0,
+    })
+    const again = fenceOf(await once('d'))
+    await release(store, { node: 'd', operation: 'once', hold: 'd', fence: again, ...success, keepMs: 5_000 })
+    await pass(store, clock, 5_000)
+    assert.equal((await once('e')).status, 'granted')
+  }),
   claim(
     'the pause before a hand-over lasts as long as it should, whatever is asked meanwhile',
     async (store, { clock }) => {
