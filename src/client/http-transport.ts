@@ -7,11 +7,13 @@ import {
   type RequestType,
   routes,
   SESSION_HEADER,
+  STORE_HEADER,
 } from '../protocol/index.ts'
 import type { ConnectOptions } from './api.ts'
 import type { ClientClock } from './clock.ts'
 import { ArgumentError, UnavailableError } from './errors.ts'
 import { readEvents } from './event-stream.ts'
+import { ServerStores } from './server-stores.ts'
 import type { CallOptions, InputOf, StreamHandlers, StreamScope, Transport } from './transport.ts'
 
 interface HttpTransportOptions {
@@ -36,6 +38,7 @@ export function httpTransport(options: HttpTransportOptions): Transport {
 class HttpTransport implements Transport {
   readonly #clock: ClientClock
   readonly #notice: (notice: string) => void
+  readonly #stores: ServerStores
   readonly #bases: readonly URL[]
   readonly #headers: Record<string, string>
   readonly #calls: Agent
@@ -51,6 +54,7 @@ class HttpTransport implements Transport {
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
     this.#clock = clock
     this.#notice = notice
+    this.#stores = new ServerStores(notice)
     // Time limits are set for each call, by the client's clock.
     const common = { headersTimeout: 0, bodyTimeout: 0, connect: { ...tls, timeout: CALL_MS } }
     this.#calls = new Agent({ ...common, connections: CONNECTIONS, keepAliveTimeout: 30_000 })
@@ -71,6 +75,7 @@ class HttpTransport implements Transport {
         headers: method === 'GET' ? this.#headers : { ...this.#headers, 'content-type': 'application/json' },
         body: method === 'GET' ? undefined : JSON.stringify(fields),
       })
+      this.#noteStore(base, response)
       return (await answerOf(response)) as ReplyOf<Type>
     } catch (error) {
       if (options.signal?.aborted) throw options.signal.reason
@@ -139,6 +144,7 @@ class HttpTransport implements Transport {
         signal: silence.signal,
         headers,
       })
+      this.#noteStore(base, response)
       if (response.statusCode !== 200) return (await answerOf(response)) as ErrorBody
       silence.restart(SILENCE_MS)
       await readEvents(response.body, { onEvent, onChunk: () => silence.restart(SILENCE_MS) })
@@ -146,6 +152,11 @@ class HttpTransport implements Transport {
     } finally {
       silence.done()
     }
+  }
+
+  #noteStore(base: URL, { headers }: Dispatcher.ResponseData): void {
+    const store = headers[STORE_HEADER]
+    if (typeof store === 'string') this.#stores.note(base, store)
   }
 
   #base(): URL {

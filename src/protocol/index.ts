@@ -12,5 +12,5 @@ export {
   type RequestType,
   requestSchemas,
 } from './requests.ts'
-export { batchRoute, eventsRoute, type Route, routes, SESSION_HEADER } from './routes.ts'
+export { batchRoute, eventsRoute, type Route, routes, SESSION_HEADER, STORE_HEADER } from './routes.ts'
 export { SSE_HEARTBEAT, sseFrame, sseRetry } from './sse.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { builtInOperations, defaultNamespacePolicy } from '../../core/index.ts'
+import { builtInOperations, defaultNamespacePolicy, defaultPolicy } from '../../core/index.ts'
 import { acquire, type Case, claim, failure, fenceOf, pass, release, success } from './case.ts'
 
 /** What is kept, for how long, and what is forgotten. */
@@ -95,6 +95,11 @@ export const keeping: readonly Case[] = [
     assert.equal(applied.applied, true)
     assert.ok(applied.version > version)
     assert.equal((await acquire(store, { node: 'a', operation: 'bake' })).status, 'granted')
+  }),
+  claim('a store has an id that no other one has, fit for a header', async (store, world) => {
+    const other = await world.open(defaultPolicy)
+    assert.match(store.id, /^[\x21-\x7e]{1,64}$/)
+    assert.notEqual(other.id, store.id)
   }),
   claim('counts are of what is there', async (store) => {
     const fence = fenceOf(await acquire(store, { node: 'a' }))
