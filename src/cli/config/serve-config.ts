@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import type { Policy } from '../../core/index.ts'
-import { policySchema } from '../../protocol/index.ts'
+import { LIMITS, policySchema } from '../../protocol/index.ts'
+import { parseBytes } from '../bytes.ts'
 import { UsageError } from '../exit.ts'
 import { settingsOfEnvironment } from './environment.ts'
 import { type ConfigFile, checked, portSchema, readConfigFile, readText, readTokensFile, type Token } from './file.ts'
@@ -21,6 +22,8 @@ export interface ServeConfig {
   readonly policy: Policy
   /** Whether anything was said of the policy; a store that has one already is then held to it. */
   readonly isPolicyChosen: boolean
+  /** The largest result that is told to others, in bytes of JSON. */
+  readonly resultLimit: number
   /** PEM text, not paths. With `ca`, clients need a certificate of it. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string }
 }
@@ -51,6 +54,7 @@ export function serveConfig({ flags, env, warn }: ServeSources): ServeConfig {
     tokens,
     policy: policyOf(settings, file),
     isPolicyChosen: [settings.queueing, settings.exclusion, file.policy].some((choice) => choice !== undefined),
+    resultLimit: resultLimitOf(settings, file),
     tls: tlsOf(settings, file),
   }
 }
@@ -65,6 +69,11 @@ function portOf(text: string | undefined): number | undefined {
   const port = portSchema.safeParse(/^\d+$/.test(text) ? Number(text) : undefined)
   if (port.success) return port.data
   throw new UsageError(`'${text}' is not a port; use 0 (any free one) to 65535`)
+}
+
+function resultLimitOf({ resultLimit }: ServeSettings, file: ConfigFile): number {
+  const limit = resultLimit ?? file.result_limit
+  return limit === undefined ? LIMITS.resultBytes : parseBytes(String(limit), { max: LIMITS.resultMaxBytes })
 }
 
 /** The switches of the flags are those of the namespace `default`. */
