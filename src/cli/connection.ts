@@ -71,6 +71,11 @@ async function reach(flags: ConnectionFlags, options: ConnectOptions, context: C
   }
 }
 
+/** That of the flags, of the environment, or `default`. */
+export function namespaceOf({ namespace }: ConnectionFlags, { env }: Pick<CliContext, 'env'>): string {
+  return namespace ?? (env.BATON_NAMESPACE || 'default')
+}
+
 /** A server's own store is no way around it: only one that processes share. */
 function sharedStore({ env: { BATON_STORE: store }, stores }: CliContext): string | undefined {
   return store && stores.isShared(store) ? store : undefined
@@ -81,7 +86,7 @@ function optionsOf(flags: ConnectionFlags, { env, stderr }: CliContext): Connect
   const tls = { ca: pem(flags.tlsCa), cert: pem(flags.tlsCert), key: pem(flags.tlsKey) }
   return {
     node: flags.node ?? (env.BATON_NODE || undefined),
-    namespace: flags.namespace ?? (env.BATON_NAMESPACE || undefined),
+    namespace: namespaceOf(flags, { env }),
     token: flags.token ?? (env.BATON_TOKEN || undefined),
     ...(Object.values(tls).some((text) => text !== undefined) && { tls }),
     whenUnavailable: 'fail',
