@@ -10,6 +10,7 @@ import {
   STORE_HEADER,
 } from '../protocol/index.ts'
 import type { ConnectOptions } from './api.ts'
+import { certificateTrouble } from './certificates.ts'
 import type { ClientClock } from './clock.ts'
 import { ArgumentError, UnavailableError } from './errors.ts'
 import { readEvents } from './event-stream.ts'
@@ -218,6 +219,8 @@ function urlOf(base: URL, path: string, query: object): URL {
 
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
+  const trouble = certificateTrouble(error)
+  if (trouble !== undefined) return trouble
   const { code } = error as { code?: unknown }
   return typeof code === 'string' && !error.message.includes(code) ? `${code}: ${error.message}` : error.message
 }

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net'
-import { createSecureContext } from 'node:tls'
 import type { Policy } from '../../core/index.ts'
 import { LIMITS, policySchema } from '../../protocol/index.ts'
 import { parseBytes } from '../bytes.ts'
 import { UsageError } from '../exit.ts'
 import { settingsOfEnvironment } from './environment.ts'
-import { type ConfigFile, checked, portSchema, readConfigFile, readText, readTokensFile, type Token } from './file.ts'
+import { type ConfigFile, checked, portSchema, readConfigFile, readTokensFile, type Token } from './file.ts'
+import { readPem } from './pem.ts'
 import type { ServeSettings } from './settings.ts'
 
 export type { ServeSettings } from './settings.ts'
@@ -98,16 +98,7 @@ function tlsOf({ tlsCert, tlsKey, tlsCa }: ServeSettings, { tls }: ConfigFile): 
   if (cert === undefined || key === undefined) {
     throw new UsageError('TLS needs a certificate and its key: name both with --tls-cert FILE and --tls-key FILE')
   }
-  const pem = { cert: readText(cert), key: readText(key), ...(ca !== undefined && { ca: readText(ca) }) }
-  try {
-    createSecureContext(pem)
-  } catch (cause) {
-    const files = [cert, key, ca].filter((path) => path !== undefined).join(', ')
-    throw new UsageError(`TLS cannot use ${files}: ${(cause as Error).message}; name PEM files that belong together`, {
-      cause,
-    })
-  }
-  return pem
+  return readPem({ cert, key, ca }) as ServeConfig['tls']
 }
 
 /** Without what was not said, so that it does not hide what an earlier source said. */
