@@ -12,7 +12,7 @@ const fileSchema = z.union(
   'it should hold [policy.namespaces.NAME] tables, as `baton policy show` prints them',
 )
 
-export interface PolicyFile {
+interface PolicyFile {
   /** The version that it was read at, where it says so. */
   readonly version: number | undefined
   readonly said: SaidPolicy

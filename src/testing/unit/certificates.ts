@@ -3,6 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+let issued = 0
+
 /** PEM text. */
 export interface Certificate {
   readonly key: string
@@ -47,7 +49,7 @@ function issue({
     const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
     openssl('req', '-new', ...kind, '-keyout', key, '-out', request, '-subj', `/CN=${by ? 'server' : 'itself'}`)
     const signer = by ? ['-CA', at('ca.pem', by.cert), '-CAkey', at('ca-key.pem', by.key)] : ['-signkey', key]
-    const serial = by ? ['-set_serial', `${Date.now()}`] : []
+    const serial = by ? ['-set_serial', `${++issued}`] : []
     const file = ['-extfile', at('extensions', `${extension}\n`)]
     openssl('x509', '-req', '-in', request, '-out', cert, '-days', `${days}`, ...signer, ...serial, ...file)
     return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
