@@ -1,5 +1,7 @@
 // What `npm test` runs, in which order, and what that needs beside Node. Tables, and what follows from them; nothing is done here.
 
+const OPENSSL = ['src/server/tls.test.ts', 'test/e2e/cli-secure.test.ts', 'test/sdk/certificates.test.ts']
+
 const MARIADB = [
   'src/stores/mysql/mysql-store.test.ts',
   'src/testing/harness/mariadb.test.ts',
@@ -12,7 +14,7 @@ const MARIADB = [
 
 /** Which test files need what. Those of something that is missing are left out, by name; no other test ever is. */
 export const needs = [
-  { name: 'openssl', package: 'openssl', tests: ['src/server/tls.test.ts'] },
+  { name: 'openssl', package: 'openssl', tests: OPENSSL },
   { name: 'mariadbd', package: 'mariadb-server-core', tests: MARIADB },
   // mariadb-install-db calls it, and comes without it.
   { name: 'my_print_defaults', package: 'mariadb-client-core', tests: MARIADB },

@@ -26,10 +26,11 @@ async function serve({
   tokens,
   policy,
   isPolicyChosen,
+  resultLimit,
   tls,
 }: ServeConfig): Promise<RunningServer> {
   // Only a server needs it, and to load it takes longer than most other commands do.
-  const { buildApp, jsonLines, listen, Service, systemClock } = await import('./server/index.ts')
+  const { buildApp, jsonLines, limitsFor, listen, Service, systemClock } = await import('./server/index.ts')
   const clock = systemClock()
   const store = await openServedStore(url, { clock, policy, isPolicyChosen })
   // A client may come to any server with any of its requests, and listens at one.
@@ -39,11 +40,12 @@ async function serve({
     throw new Exit(EXIT.unreachable, error.message)
   })
   const log = jsonLines((line) => process.stderr.write(`${line}\n`))
-  const service = new Service({ store, instance: randomBytes(4).toString('hex'), log })
+  const service = new Service({ store, instance: randomBytes(4).toString('hex'), log, resultLimit })
   const app = buildApp({
     service,
     version,
     log,
+    limits: limitsFor(resultLimit),
     ...(tokens.length > 0 && { tokens }),
     ...(tls && { https: { ...tls, ...(tls.ca !== undefined && { requestCert: true, rejectUnauthorized: true }) } }),
   })

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import type { Baton, ConnectOptions, WhenUnavailable } from '../client/api.ts'
-import { readText } from './config/read-text.ts'
+import { RefusedError } from '../client/errors.ts'
+import { readPem } from './config/pem.ts'
 import type { CliContext } from './context.ts'
-import { UsageError } from './exit.ts'
+import { EXIT, Exit, UsageError } from './exit.ts'
 import { CLEAR_LINE } from './print/paint.ts'
 
 export interface ConnectionFlags {
@@ -28,9 +29,9 @@ export function addConnectionOptions(command: Command, { stores }: CliContext): 
     )
     .option('--namespace <name>', 'part of every key (BATON_NAMESPACE; default: default)')
     .option('--token <token>', 'the bearer token; better in BATON_TOKEN, where others cannot see it')
-    .option('--tls-ca <file>', 'trust the servers of this authority, PEM')
-    .option('--tls-cert <file>', 'the certificate that shows who asks, PEM')
-    .option('--tls-key <file>', 'its key, PEM')
+    .option('--tls-ca <file>', 'trust the servers of this authority, PEM (BATON_CA)')
+    .option('--tls-cert <file>', 'the certificate that shows who asks, PEM (BATON_CERT)')
+    .option('--tls-key <file>', 'its key, PEM (BATON_KEY)')
 }
 
 interface ConnectionChoice {
@@ -46,12 +47,24 @@ export async function withBaton<Result>(
   work: (baton: Baton) => Promise<Result>,
   choice: ConnectionChoice = {},
 ): Promise<Result> {
-  const baton = await reach(flags, { ...optionsOf(flags, context), ...choice }, context)
   try {
-    return await work(baton)
-  } finally {
-    await baton.close()
+    const baton = await reach(flags, { ...optionsOf(flags, context), ...choice }, context)
+    try {
+      return await work(baton)
+    } finally {
+      await baton.close()
+    }
+  } catch (error) {
+    if (!(error instanceof RefusedError) || error.code !== 'unauthorised') throw error
+    throw new Exit(EXIT.unauthorised, `${error.message.replace(/\.$/, '')}; ${tokenAdvice(flags, context)}`)
   }
+}
+
+/** What to do about a token depends on where the one that was sent came from, if there was one. */
+function tokenAdvice({ token }: ConnectionFlags, { env }: CliContext): string {
+  if (token === undefined && !env.BATON_TOKEN) return 'put it into BATON_TOKEN'
+  const from = token === undefined ? 'BATON_TOKEN' : '--token'
+  return `look at ${from}, and at the tokens of the server, which are kept as the SHA-256 of each`
 }
 
 async function reach(flags: ConnectionFlags, options: ConnectOptions, context: CliContext): Promise<Baton> {
@@ -82,23 +95,41 @@ async function openStore(store: string, options: ConnectOptions): Promise<Baton>
   return open(store, options)
 }
 
+/** That of the flags, of the environment, or `default`. */
+export function namespaceOf({ namespace }: ConnectionFlags, { env }: Pick<CliContext, 'env'>): string {
+  return namespace ?? (env.BATON_NAMESPACE || 'default')
+}
+
 /** A server's own store is no way around it: only one that processes share. */
 function sharedStore({ env: { BATON_STORE: store }, stores }: CliContext): string | undefined {
   return store && stores.isShared(store) ? store : undefined
 }
 
 function optionsOf(flags: ConnectionFlags, { env, stderr }: CliContext): ConnectOptions {
-  const pem = (path: string | undefined) => (path === undefined ? undefined : readText(path))
-  const tls = { ca: pem(flags.tlsCa), cert: pem(flags.tlsCert), key: pem(flags.tlsKey) }
+  const tls = tlsOf(flags, env)
   return {
     node: flags.node ?? (env.BATON_NODE || undefined),
-    namespace: flags.namespace ?? (env.BATON_NAMESPACE || undefined),
+    namespace: namespaceOf(flags, { env }),
     token: flags.token ?? (env.BATON_TOKEN || undefined),
-    ...(Object.values(tls).some((text) => text !== undefined) && { tls }),
+    ...(tls && { tls }),
     whenUnavailable: 'fail',
     // On a terminal a line may stand there that says how long it has waited.
     onNotice: (notice) => stderr.write(`${stderr.isTTY ? CLEAR_LINE : ''}baton: ${notice}\n`),
   }
+}
+
+/** A client's own files: BATON_TLS_… are those of a server. */
+function tlsOf(flags: ConnectionFlags, env: NodeJS.ProcessEnv): ConnectOptions['tls'] {
+  const ca = flags.tlsCa ?? (env.BATON_CA || undefined)
+  const cert = flags.tlsCert ?? (env.BATON_CERT || undefined)
+  const key = flags.tlsKey ?? (env.BATON_KEY || undefined)
+  if (ca === undefined && cert === undefined && key === undefined) return undefined
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new UsageError(
+      'a certificate goes with its key: name both with --tls-cert FILE and --tls-key FILE (BATON_CERT, BATON_KEY)',
+    )
+  }
+  return readPem({ ca, cert, key })
 }
 
 function serversOf(text: string): string[] {

@@ -42,7 +42,8 @@ function two(large: number, largeUnit: string, small: number, smallUnit: string)
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit} ${small}${smallUnit}`
 }
 
-function exactDuration(ms: number): string {
+/** As `parseDuration` takes it, in one unit: `90s`, `1h`. */
+export function exactDuration(ms: number): string {
   for (const unit of ['h', 'm', 's'] as const)
     if (ms > 0 && ms % UNIT_MS[unit] === 0) return `${ms / UNIT_MS[unit]}${unit}`
   return `${ms}ms`

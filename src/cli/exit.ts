@@ -60,22 +60,21 @@ export function exitOf(error: unknown): { readonly code: number; readonly senten
   // Commander has printed its own sentence already.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.ok : EXIT.usage, sentence: '' }
   const sentence = error instanceof Error ? error.message : String(error)
-  const advice = error instanceof BatonError && !isOfStore(error) ? adviceOn[error.code] : undefined
+  const advice = error instanceof BatonError && !saysWhatToDo(error) ? adviceOn[error.code] : undefined
   return {
     code: codeOf(error),
     sentence: advice === undefined ? sentence : `${sentence.replace(/\.$/, '')}; ${advice}`,
   }
 }
 
-/** A store says itself what to do. */
-function isOfStore({ cause }: BatonError): boolean {
-  return cause instanceof Error && cause.name === 'StoreUnavailable'
+/** A store says itself what to do, and so does what is said of a certificate. */
+function saysWhatToDo({ cause, message }: BatonError): boolean {
+  return message.includes('certificate') || (cause instanceof Error && cause.name === 'StoreUnavailable')
 }
 
 /** What to do at a command line, where the sentence of the code does not say it. */
 const adviceOn: Readonly<Record<string, string>> = {
   unavailable: 'see that it runs (`baton serve`), or name another with --server or --store',
-  unauthorised: 'put it into BATON_TOKEN',
   forbidden: 'put one into BATON_TOKEN whose role, nodes and namespace do',
   'in-use': '`baton refs list` shows them',
   'failed-for-good': 'mend the cause, then run it again',

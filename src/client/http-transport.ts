@@ -7,12 +7,15 @@ import {
   type RequestType,
   routes,
   SESSION_HEADER,
+  STORE_HEADER,
 } from '../protocol/index.ts'
 import type { ConnectOptions } from './api.ts'
+import { certificateTrouble } from './certificates.ts'
 import type { ClientClock } from './clock.ts'
 import { ArgumentError, UnavailableError } from './errors.ts'
 import { readEvents } from './event-stream.ts'
 import { Connections, textOf } from './http-request.ts'
+import { ServerStores } from './server-stores.ts'
 import type { CallOptions, InputOf, StreamHandlers, StreamScope, Transport } from './transport.ts'
 
 interface HttpTransportOptions {
@@ -37,6 +40,7 @@ export function httpTransport(options: HttpTransportOptions): Transport {
 class HttpTransport implements Transport {
   readonly #clock: ClientClock
   readonly #notice: (notice: string) => void
+  readonly #stores: ServerStores
   readonly #bases: readonly URL[]
   readonly #headers: Record<string, string>
   readonly #calls: Connections
@@ -55,6 +59,7 @@ class HttpTransport implements Transport {
     this.#notice = notice
     this.#calls = new Connections({ tls, limit: CONNECTIONS })
     this.#streams = new Connections({ tls, limit: Infinity })
+    this.#stores = new ServerStores(notice)
   }
 
   async call<Type extends RequestType>(request: InputOf<Type>, options: CallOptions = {}): Promise<ReplyOf<Type>> {
@@ -69,6 +74,7 @@ class HttpTransport implements Transport {
         headers: method === 'GET' ? this.#headers : { ...this.#headers, 'content-type': 'application/json' },
         body: method === 'GET' ? undefined : JSON.stringify(fields),
       })
+      this.#noteStore(base, response)
       return (await answerOf(response, signal)) as ReplyOf<Type>
     } catch (error) {
       if (options.signal?.aborted) throw options.signal.reason
@@ -134,6 +140,7 @@ class HttpTransport implements Transport {
     try {
       const url = urlOf(base, eventsRoute.path, query)
       const response = await this.#streams.request(url, { method: 'GET', signal: silence.signal, headers })
+      this.#noteStore(base, response)
       if (response.statusCode !== 200) return (await answerOf(response, silence.signal)) as ErrorBody
       silence.restart(SILENCE_MS)
       await readEvents(response, { onEvent, onChunk: () => silence.restart(SILENCE_MS) })
@@ -143,6 +150,11 @@ class HttpTransport implements Transport {
     } finally {
       silence.done()
     }
+  }
+
+  #noteStore(base: URL, { headers }: IncomingMessage): void {
+    const store = headers[STORE_HEADER]
+    if (typeof store === 'string') this.#stores.note(base, store)
   }
 
   #base(): URL {
@@ -205,6 +217,8 @@ function urlOf(base: URL, path: string, query: object): URL {
 
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
+  const trouble = certificateTrouble(error)
+  if (trouble !== undefined) return trouble
   const { code } = error as { code?: unknown }
   return typeof code === 'string' && !error.message.includes(code) ? `${code}: ${error.message}` : error.message
 }

@@ -56,3 +56,9 @@ export const eventsRoute: Route = {
 
 /** Names the session whose events are wanted. A header, as URLs end up in logs and knowing a session is being it. */
 export const SESSION_HEADER = 'baton-session'
+
+/**
+ * Comes with every answer of /v1: the id of the store that the server is over. Servers that a client takes for one another
+ * have to have the same; where they do not, locks do not exclude one another across them.
+ */
+export const STORE_HEADER = 'baton-store'

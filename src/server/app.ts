@@ -1,5 +1,6 @@
 import type { ServerOptions as TlsOptions } from 'node:https'
 import type { FastifyInstance } from 'fastify'
+import { STORE_HEADER } from '../protocol/index.ts'
 import { type Log, noLog, type Service, systemTimers, type Timers } from '../service/index.ts'
 import { parseBodiesAsJson } from './body.ts'
 import { serveClassic } from './classic/index.ts'
@@ -42,6 +43,10 @@ export function buildApp({
   const guard = newGuard(tokens)
   app.decorate('streams', streams)
 
+  app.addHook('onRequest', async (request, reply) => {
+    // On the response itself, so that the head of a stream carries it too.
+    if (request.url.startsWith('/v1/')) reply.raw.setHeader(STORE_HEADER, service.storeId)
+  })
   app.addHook('onRequest', async (request) => checkQueryEncoding(request))
   app.addHook('onRequest', async (request) => {
     if (!request.is404 && !request.routeOptions.config.public) guard.identify(request)

@@ -3,7 +3,7 @@ import { type Facts, mayActFor } from '../core/index.ts'
 import { type Request, type RequestType, routes } from '../protocol/index.ts'
 import type { Scope } from '../service/index.ts'
 import { Refusal } from './refusal.ts'
-import { type Token, Tokens } from './tokens.ts'
+import { secretIn, type Token, Tokens } from './tokens.ts'
 
 /**
  * Says what the token of a request allows: its namespace, and whether it only reads. Whom it may act for is passed on with
@@ -40,8 +40,10 @@ class TokenGuard implements Guard {
   }
 
   identify(request: FastifyRequest): void {
-    const token = this.#tokens.find(request.headers.authorization)
-    if (!token) throw new Refusal('unauthorised')
+    const secret = secretIn(request.headers.authorization)
+    if (secret === undefined) throw new Refusal('unauthorised')
+    const token = this.#tokens.find(secret)
+    if (!token) throw new Refusal('unauthorised', UNKNOWN_TOKEN)
     this.#askers.set(request, token)
   }
 
@@ -85,6 +87,7 @@ class TokenGuard implements Guard {
   }
 }
 
+const UNKNOWN_TOKEN = 'The server does not know this token; send one of those that it was given.'
 const NODE_RULE = 'The token does not act for this node.'
 const READS_ONLY = 'An observe token only reads.'
 

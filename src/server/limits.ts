@@ -10,6 +10,8 @@ export interface ServerLimits {
   readonly streamBytes: number
   /** What all streams together may leave unread: each has its share of it, if that is less. Default: 64 MiB. */
   readonly allStreamsBytes: number
+  /** What every stream may leave unread, however small its share. Default: 0. */
+  readonly streamLeastBytes: number
   /** How long a request may take to arrive. Default: 10 s. */
   readonly requestMs: number
   /** How long a connection may idle between requests. Default: 65 s. */
@@ -21,6 +23,20 @@ export const defaultLimits: ServerLimits = {
   streams: 10_000,
   streamBytes: 256 * 1024,
   allStreamsBytes: 64 * 1024 * 1024,
+  streamLeastBytes: 0,
   requestMs: 10_000,
   idleMs: 65_000,
+}
+
+/**
+ * What has to rise with the largest result: a body carries one, and a stream may be told several in one turn, one for each
+ * place of its session. A reader that has not yet taken one is not slow when the next one comes.
+ */
+export function limitsFor(resultBytes: number): Partial<ServerLimits> {
+  const moreBytes = Math.max(0, resultBytes - LIMITS.resultBytes)
+  return {
+    bodyBytes: defaultLimits.bodyBytes + moreBytes,
+    streamBytes: defaultLimits.streamBytes + 16 * moreBytes,
+    streamLeastBytes: 2 * moreBytes,
+  }
 }

@@ -9,6 +9,7 @@ import {
   type Route,
   routes,
   SESSION_HEADER,
+  STORE_HEADER,
 } from '../protocol/index.ts'
 import { requestSchemas } from '../protocol/schemas.ts'
 import { classicPaths } from './classic/openapi.ts'
@@ -44,12 +45,21 @@ function openApi(version: string): Json {
       responses: {
         Refused: {
           description: 'refused; `code` says why',
+          headers: HEADERS,
           content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
         },
       },
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
     },
   }
+}
+
+/** Of every answer. */
+const HEADERS = {
+  [STORE_HEADER]: {
+    description: 'the id of the store that the server is over: servers with different ones do not know of one another',
+    schema: { type: 'string' },
+  },
 }
 
 function add(paths: Record<string, Json>, { method, path, summary }: Route, operation: Json): void {
@@ -62,7 +72,7 @@ function add(paths: Record<string, Json>, { method, path, summary }: Route, oper
     [method.toLowerCase()]: {
       summary,
       ...operation,
-      responses: { 200: ok, default: { $ref: '#/components/responses/Refused' } },
+      responses: { 200: { ...ok, headers: HEADERS }, default: { $ref: '#/components/responses/Refused' } },
     },
   }
 }

@@ -84,7 +84,7 @@ export class Streams {
   }
 
   #flush(): void {
-    const shareBytes = Math.min(this.#limits.streamBytes, this.#limits.allStreamsBytes / Math.max(1, this.#all.size))
+    const shareBytes = this.#shareBytes()
     let count = 0
     for (const stream of this.#ready) {
       if (count++ === FLUSH_SLICE) break
@@ -96,6 +96,11 @@ export class Streams {
     }
     this.#flushing = this.#ready.size > 0
     if (this.#flushing) setImmediate(() => this.#flush())
+  }
+
+  #shareBytes(): number {
+    const { streamBytes, allStreamsBytes, streamLeastBytes } = this.#limits
+    return Math.max(streamLeastBytes, Math.min(streamBytes, allStreamsBytes / Math.max(1, this.#all.size)))
   }
 
   #cutSlow(stream: Stream): void {

@@ -28,6 +28,17 @@ test('without a token, or with one that is not known, the answer is 401', async 
   for (const path of ['/healthz', '/readyz', '/openapi.json']) expect((await get(path)).status).toBe(200)
 })
 
+test('a missing token and a wrong one are told apart, and no token is repeated', async () => {
+  const { post } = newWorld({ tokens })
+  const message = async (headers: Record<string, string>) => (await post('/v1/acquire', {}, headers)).body.message
+  const missing = 'A token is needed; send it as `Authorization: Bearer …`.'
+  for (const headers of [{}, { authorization: 'Basic wrong' }, { authorization: 'Bearer' }] as Record<string, string>[])
+    expect(await message(headers)).toBe(missing)
+  expect(await message(bearer('wrong-secret'))).toBe(
+    'The server does not know this token; send one of those that it was given.',
+  )
+})
+
 test('without tokens configured everybody may ask', async () => {
   const { post } = newWorld({ tokens: [] })
   expect((await post('/v1/acquire', { ...key, node: 'a' })).status).toBe(200)

@@ -27,13 +27,16 @@ export class Tokens {
     })
   }
 
-  /** Whose `Authorization` header this is. Looks at every token in full, so that the time taken tells nothing. */
-  find(authorization: string | undefined): Token | undefined {
-    const [, secret] = /^bearer +(\S+) *$/i.exec(authorization ?? '') ?? []
-    if (secret === undefined) return undefined
+  /** Whose token this is. Looks at every one in full, so that the time taken tells nothing. */
+  find(secret: string): Token | undefined {
     const digest = createHash('sha256').update(secret).digest()
     let found: Token | undefined
     for (const known of this.#known) if (timingSafeEqual(known.digest, digest)) found = known.token
     return found
   }
+}
+
+/** The token in an `Authorization` header; nothing where there is none. */
+export function secretIn(authorization: string | undefined): string | undefined {
+  return /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
 }

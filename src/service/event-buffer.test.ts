@@ -42,6 +42,17 @@ test('who heard the last event before a gap has missed something all the same', 
   expect(buffer.since(last, { of: 'all' })).toBeUndefined()
 })
 
+test('events with large results do not fill the memory', () => {
+  const buffer = new EventBuffer(100, '0')
+  const answer = { status: 'skip', fence: 1, result: 'x'.repeat(200_000) } as const
+  const told = { type: 'told', operation: 'pull', askers: [], answer } as const
+  const ids = Array.from({ length: 50 }, (_, seq) =>
+    buffer.add({ ...told, namespace: 'default', resource: 'r', seq, atMs: 0 }),
+  )
+  expect(buffer.since(ids[40]!, { of: 'all' })).toBeUndefined()
+  expect(buffer.since(ids[48]!, { of: 'all' })).toHaveLength(1)
+})
+
 test('events that name thousands do not fill the memory', () => {
   const buffer = new EventBuffer(100, '0')
   const askers = Array.from({ length: 4_000 }, (_, index) => ({

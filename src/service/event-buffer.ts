@@ -1,17 +1,17 @@
-import type { WireEvent } from '../protocol/index.ts'
+import { jsonBytes, type WireEvent } from '../protocol/index.ts'
 import type { StoreEvent } from '../stores/store.ts'
 import { heard, type Scope } from './fan-out.ts'
 
 /** The last events, for listeners that come back. Ids rise, and those of an earlier process are recognised as such. */
 export class EventBuffer {
   /** Oldest first; the first one has the number `#first`. */
-  readonly #events: StoreEvent[] = []
+  readonly #events: Weighed[] = []
   readonly #limit: number
   readonly #epoch: string
   #first = 1
   #weight = 0
 
-  /** `limit`: of events, and a hundred times that of the askers that they name. `epoch`: of no other process. */
+  /** `limit`: of events, and a hundred times that of what they weigh. `epoch`: of no other process. */
   constructor(limit: number, epoch: string) {
     this.#limit = limit
     this.#epoch = epoch
@@ -22,8 +22,9 @@ export class EventBuffer {
   }
 
   add(event: StoreEvent): string {
-    this.#events.push(event)
-    this.#weight += weightOf(event)
+    const weight = weightOf(event)
+    this.#events.push({ event, weight })
+    this.#weight += weight
     if (this.#events.length > 2 * this.#limit || this.#weight > 100 * this.#limit) this.#forget()
     return this.lastId
   }
@@ -34,7 +35,7 @@ export class EventBuffer {
     const number = Number(text)
     const known = epoch === this.#epoch && Number.isInteger(number) && number >= this.#first - 1 && number <= this.#last
     if (!known) return undefined
-    return this.#events.slice(number + 1 - this.#first).flatMap((event, index) => {
+    return this.#events.slice(number + 1 - this.#first).flatMap(({ event }, index) => {
       const eventId = this.#idOf(number + 1 + index)
       return heard(scope, event).map((wire): [WireEvent, string] => [wire, eventId])
     })
@@ -56,7 +57,7 @@ export class EventBuffer {
     let count = Math.max(0, this.#events.length - this.#limit)
     let weight = this.#weight
     for (let index = 0; index < this.#events.length && (index < count || weight > 50 * this.#limit); index++) {
-      weight -= weightOf(this.#events[index]!)
+      weight -= this.#events[index]!.weight
       count = Math.max(count, index + 1)
     }
     this.#events.splice(0, count)
@@ -69,6 +70,17 @@ export class EventBuffer {
   }
 }
 
+interface Weighed {
+  readonly event: StoreEvent
+  readonly weight: number
+}
+
+/** An asker that is named weighs 1, and so do 100 bytes of a result. */
 function weightOf(event: StoreEvent): number {
-  return event.type === 'told' ? 1 + event.askers.length : 1
+  if (event.type === 'told') return 1 + event.askers.length + weightOfResult(event.answer)
+  return event.type === 'ended' ? 1 + weightOfResult(event.outcome) : 1
+}
+
+function weightOfResult(of: object): number {
+  return 'result' in of && of.result !== undefined ? Math.ceil(jsonBytes(of.result) / 100) : 0
 }

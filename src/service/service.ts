@@ -88,6 +88,11 @@ export class Service {
     return this.#listening.listen(scope, sink, options)
   }
 
+  /** What tells the store under it from others. */
+  get storeId(): string {
+    return this.#store.id
+  }
+
   counts(): Promise<Counts> {
     return this.#store.counts()
   }

@@ -87,6 +87,12 @@ export interface VersionedPolicy {
  * `UnknownOutcome` that it may have been. Everything expected, refusals too, is returned.
  */
 export interface Store {
+  /**
+   * Tells this store from every other one: the same for every process on it, and as long as the store lasts. Clients compare
+   * it, so that servers over different stores do not pass for one. It travels in a header: visible ASCII characters.
+   */
+  readonly id: string
+
   /** Whose clock counts. Monotonic, in milliseconds that look like those since 1970. */
   nowMs(): number
 

@@ -38,11 +38,13 @@ export interface StoreFaults {
 
 /** One process's way to a store that it shares with others: calls take time and fail, events come late. */
 export class FaultyStore implements Store {
+  readonly id: string
   readonly #store: Store
   readonly #faults: StoreFaults
   readonly #stops = new Set<() => void>()
 
   constructor(store: Store, faults: StoreFaults) {
+    this.id = store.id
     this.#store = store
     this.#faults = faults
   }

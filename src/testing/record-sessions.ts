@@ -25,6 +25,7 @@ export function recordSessions(
     return reply
   }
   return {
+    id: store.id,
     nowMs: () => store.nowMs(),
     step: (address, command, facts) => store.step(address, command, facts),
     read: (address) => store.read(address),

@@ -5,6 +5,7 @@ import { carrying } from './conformance/carrying.ts'
 import type { Case, World } from './conformance/case.ts'
 import { deciding } from './conformance/deciding.ts'
 import { keeping } from './conformance/keeping.ts'
+import { reopening } from './conformance/reopening.ts'
 import { sessions } from './conformance/sessions.ts'
 import { sharing } from './conformance/sharing.ts'
 import { SimulatedClock } from './simulated-clock.ts'
@@ -13,11 +14,13 @@ export interface ConformanceOptions {
   readonly name: string
   /**
    * A store whose time is this clock's, on the data of that name: new and empty where the name is new. A name comes again
-   * only where `isShared`.
+   * only where `isShared` or `isKept`.
    */
   readonly open: (options: ConformanceStore) => Promise<Store> | Store
   /** Whether several processes work on the same data. */
   readonly isShared?: boolean
+  /** Whether the data are there again when the store was closed and is opened anew. */
+  readonly isKept?: boolean
   /** How the test runner in use declares a test. */
   readonly test: (name: string, run: () => Promise<void>) => void
   /** Tests that this store cannot pass, by name, each with the reason. */
@@ -31,9 +34,17 @@ export interface ConformanceStore {
 }
 
 /** The tests that every store passes: what `stores/store.ts` says, line by line. */
-export function storeConformance({ name, open, isShared = false, test, skip = [] }: ConformanceOptions): void {
+export function storeConformance({
+  name,
+  open,
+  isShared = false,
+  isKept = false,
+  test,
+  skip = [],
+}: ConformanceOptions): void {
   const cases: Case[] = [...deciding, ...keeping, ...sessions, ...carrying, ...agreesWithTheCore]
   if (isShared) cases.push(...sharing)
+  if (isKept) cases.push(...reopening)
   let opened = 0
   for (const { test: unknown } of skip.filter((entry) => !cases.some((each) => each.claim === entry.test))) {
     throw new Error(`storeConformance: there is no test '${unknown}' to skip`)
@@ -53,6 +64,10 @@ export function storeConformance({ name, open, isShared = false, test, skip = []
         clock,
         open: (chosen) => openOn(`store_${++opened}`, chosen),
         beside: () => openOn(data, policy),
+        reopen: async () => {
+          for (const store of stores.splice(0)) await store.close()
+          return openOn(data, policy)
+        },
       }
       try {
         await check(await openOn(data, policy), world)

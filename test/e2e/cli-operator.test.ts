@@ -142,24 +142,6 @@ describe.concurrent('an operator', () => {
     expect(stderr).toContain('Nothing is held there')
   })
 
-  test('reads and changes the policy, as TOML and as JSON', async () => {
-    const shown = (await server.baton('policy', 'show')).stdout
-    expect(shown).toContain('[policy.namespaces.default.operations.pull]')
-    writeFileSync(folder.path('p.toml'), `${shown}\n[policy.namespaces.default.operations.compile]\nattempts = 3\n`)
-    expect((await server.baton('policy', 'apply', folder.path('p.toml'))).stdout).toBe(
-      'the policy is at version 2 now\n',
-    )
-    const now = (await server.baton('policy', 'show', '--json')).stdout
-    expect(JSON.parse(now).policy.namespaces.default.operations.compile.attempts).toBe(3)
-    writeFileSync(folder.path('p.json'), now)
-    expect((await server.baton('policy', 'apply', folder.path('p.json'))).code).toBe(0)
-    const stale = await server.baton('policy', 'apply', folder.path('p.json'))
-    expect(stale.code).toBe(1)
-    expect(stale.stderr).toContain('another version')
-    writeFileSync(folder.path('bad.toml'), '[policy.namespaces.default]\nexclusion = "world"\n')
-    expect((await server.baton('policy', 'apply', folder.path('bad.toml'))).code).toBe(64)
-  })
-
   test.each(['check', 'repair', 'migrate'])('store %s of a memory store: none is needed', async (tool) => {
     const { code, stdout } = await baton(['store', tool, '--store', 'memory:'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('none of it') })
@@ -169,7 +151,16 @@ describe.concurrent('an operator', () => {
 
 describe.concurrent('every command', () => {
   const commands = ['serve', 'run', 'status', 'refs list', 'refs add', 'refs release', 'refs drop-node', 'revoke']
-  const more = ['events', 'policy show', 'policy apply', 'store check', 'store repair', 'store migrate', 'demo']
+  const more = [
+    'events',
+    'policy show',
+    'policy set',
+    'policy apply',
+    'store check',
+    'store repair',
+    'store migrate',
+    'demo',
+  ]
 
   test.each([...commands, ...more])('baton %s --help has an example', async (command) => {
     const { code, stdout } = await baton([...command.split(' '), '--help'])

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { completePolicy } from '../../src/core/index.ts'
+import { checkFileStore } from '../../src/stores/file/index.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 import { SimulatedDisk } from '../../src/testing/simulated-disk.ts'
-import { ask, at, openOn } from './file-world.ts'
+import { ask, at, DIRECTORY, openOn } from './file-world.ts'
 
 test('leases do not run out while the store is down', async () => {
   const clock = new SimulatedClock()
@@ -57,4 +58,24 @@ test('a policy that was applied outlives a restart, and gives way to another con
   store = await openOn(disk)
   expect((await store.policy()).version).toBe(3)
   await store.close()
+})
+
+test('a store that has no id yet, or one that is not readable, gets a new one and keeps it', async () => {
+  const disk = new SimulatedDisk()
+  const path = `${DIRECTORY}/id`
+  const idOf = async () => {
+    const store = await openOn(disk)
+    await ask(store, 'a')
+    await store.close()
+    return store.id
+  }
+  const first = await idOf()
+  expect(await idOf()).toBe(first)
+  await disk.remove(path)
+  expect((await checkFileStore(DIRECTORY, disk)).isSound).toBe(true)
+  const second = await idOf()
+  expect(second).not.toBe(first)
+  disk.replace(path, Buffer.from([0xff, 0, 1]))
+  expect((await checkFileStore(DIRECTORY, disk)).isSound).toBe(true)
+  expect(await idOf()).toMatch(/^[0-9a-f]{18}$/)
 })

@@ -202,7 +202,7 @@ test('the tables are made once, however many start at once, with rights on one s
   const opened = await Promise.all(Array.from({ length: 8 }, () => open()))
   const asks = opened.map((store, index) => store.step(at, ask(`o${index}`, { waitMs: 0 })))
   expect((await Promise.all(asks)).filter(({ status }) => status === 'granted')).toHaveLength(1)
-  expect(await migrate(url)).toEqual({ applied: [], version: 3 })
+  expect(await migrate(url)).toEqual({ applied: [], version: 4 })
 })
 
 test('a user that may not make tables works on those that somebody else has made', async () => {

@@ -1,18 +1,30 @@
 import { stringify } from 'smol-toml'
-import { z } from 'zod'
-import { checked, parseToml } from '../config/file.ts'
-import { readText } from '../config/read-text.ts'
-import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connection.ts'
+import type { Baton } from '../../client/api.ts'
+import { RefusedError } from '../../client/errors.ts'
+import { completePolicy, type SaidPolicy, saidIn } from '../../core/index.ts'
+import { errors } from '../../protocol/index.ts'
+import { addConnectionOptions, type ConnectionFlags, namespaceOf, withBaton } from '../connection.ts'
 import type { AddCommand } from '../context.ts'
-import { EXIT, UsageError } from '../exit.ts'
+import { EXIT } from '../exit.ts'
+import { operationColumns, switches } from '../policy/columns.ts'
+import { policyDiff } from '../policy/diff.ts'
+import { checkedSaid, readPolicyFile } from '../policy/file.ts'
+import { merged } from '../policy/merge.ts'
+import { saidByRows } from '../policy/said-rows.ts'
 
 interface ShowFlags extends ConnectionFlags {
   readonly json?: boolean
 }
 
+interface ApplyFlags extends ConnectionFlags {
+  readonly dryRun?: boolean
+  readonly prune?: boolean
+}
+
 export const add: AddCommand = (program, context, done) => {
   const policy = program.command('policy').description('Read and change the policy table.')
   addShow(policy, context, done)
+  addSet(policy, context, done)
   addApply(policy, context, done)
 }
 
@@ -31,11 +43,39 @@ const addShow: AddCommand = (policy, context, done) => {
     })
 }
 
+const addSet: AddCommand = (policy, context, done) => {
+  const set = policy
+    .command('set')
+    .description('change columns of the policy, and leave the others as they are')
+    .argument('<row...>', '[OPERATION.]COLUMN=VALUE; an operation that there is not yet becomes a new row')
+    .option('--dry-run', 'only say what it would change')
+  addConnectionOptions(set, context)
+    .addHelpText(
+      'after',
+      `
+Columns of an operation: ${Object.keys(operationColumns).join(', ')}.
+Of the namespace itself: ${Object.keys(switches).join(', ')}.
+Those that end in Ms take durations (1h), contradicts takes operations by commas.
+
+Example:
+  $ baton policy set compile.waitersOnSuccess=skip compile.keepMs=1h compile.attempts=3
+  $ baton policy set exclusion=resource --namespace build`,
+    )
+    .action(async (rows: string[], flags: ApplyFlags) => {
+      const said = checkedSaid(saidByRows(rows, namespaceOf(flags, context)), 'the policy')
+      const text = await withBaton(flags, context, (baton) => change(baton, { said, ...flags }))
+      context.stdout.write(text)
+      done(EXIT.ok)
+    })
+}
+
 const addApply: AddCommand = (policy, context, done) => {
   const apply = policy
     .command('apply')
-    .description('replace the policy by that of a file, TOML or JSON')
-    .argument('<file>', 'as `baton policy show` prints it; what it does not say is as built in')
+    .description('change the policy to what a file says, TOML or JSON; what the file does not name stays')
+    .argument('<file>', 'as `baton policy show` prints it')
+    .option('--dry-run', 'only say what it would change')
+    .option('--prune', 'the policy is exactly that of the file: what it does not name is as built in, or gone')
   addConnectionOptions(apply, context)
     .addHelpText(
       'after',
@@ -43,7 +83,7 @@ const addApply: AddCommand = (policy, context, done) => {
 A JSON file with a "version" is applied only if the policy still has that version.
 
 Example:
-  $ baton policy apply policy.toml
+  $ baton policy apply policy.toml --dry-run
 
   # policy.toml
   [policy.namespaces.default.operations.compile]
@@ -51,34 +91,31 @@ Example:
   keepMs = 3600000             # and so do those who come within the hour
   attempts = 3                 # three failures in a row end the queue`,
     )
-    .action(async (file: string, flags: ConnectionFlags) => {
-      const wanted = readPolicy(file)
-      const applied = await withBaton(flags, context, async (baton) =>
-        baton.applyPolicy(wanted.policy, wanted.version ?? (await baton.policy()).version),
-      )
-      context.stdout.write(`the policy is at version ${applied.version} now\n`)
+    .action(async (file: string, flags: ApplyFlags) => {
+      const wanted = readPolicyFile(file)
+      const text = await withBaton(flags, context, (baton) => change(baton, { ...wanted, ...flags }))
+      context.stdout.write(text)
       done(EXIT.ok)
     })
 }
 
-const fileSchema = z.union(
-  [
-    z.strictObject({ version: z.int().min(0).optional(), policy: z.looseObject({ namespaces: z.looseObject({}) }) }),
-    z.strictObject({ namespaces: z.looseObject({}) }).transform((policy) => ({ version: undefined, policy })),
-  ],
-  'it should hold [policy.namespaces.NAME] tables, as `baton policy show` prints them',
-)
-
-/** What the policy itself may say is checked where it is applied: by Baton's own schema. */
-function readPolicy(path: string): z.output<typeof fileSchema> {
-  const text = readText(path)
-  return checked(fileSchema, text.trimStart().startsWith('{') ? parseJson(text, path) : parseToml(text, path), path)
+interface Wanted extends ApplyFlags {
+  readonly said: SaidPolicy
+  /** That the present policy has to have; absent: any. */
+  readonly version?: number | undefined
 }
 
-function parseJson(text: string, path: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new UsageError(`${path} is not JSON: ${(cause as Error).message}`, { cause })
+/** Changes the policy, unless there is nothing to change or nothing is to be changed. Says what. */
+async function change(baton: Baton, { said, version, dryRun = false, prune = false }: Wanted): Promise<string> {
+  const present = await baton.policy()
+  if (version !== undefined && version !== present.version) {
+    throw new RefusedError('policy-changed', errors['policy-changed'].meaning)
   }
+  const next = prune ? said : merged(saidIn(present.policy), said)
+  const diff = policyDiff(present.policy, completePolicy(next))
+  if (diff.length === 0) return `nothing to change: the policy stays at version ${present.version}\n`
+  if (dryRun)
+    return `${diff.join('\n')}\nnothing was changed (--dry-run): the policy is at version ${present.version}\n`
+  const applied = await baton.applyPolicy(next, present.version)
+  return `${diff.join('\n')}\nthe policy is at version ${applied.version} now\n`
 }

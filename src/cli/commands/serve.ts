@@ -26,12 +26,17 @@ export const add: AddCommand = (program, context, done) => {
     .option('--queueing', 'let requests wait in line (BATON_QUEUEING; default)')
     .option('--no-queueing', 'refuse at once where it is busy (ALLOW_MULTI_NODE_DOWNLOAD=false)')
     .option('--exclusion <of>', 'one grant per `operation` (default) or `resource` (BATON_EXCLUSION)')
+    .option(
+      '--result-limit <bytes>',
+      'the largest result told to others, up to 256KiB (BATON_RESULT_LIMIT; default: 16KiB)',
+    )
     .addHelpText(
       'after',
       `
 The flags of queueing and exclusion are those of the namespace 'default'. The TOML file may hold:
   host = "0.0.0.0"
   port = 8086
+  result_limit = "64KiB"
   [tls]
   cert = "server.pem"
   key = "server.key"

@@ -18,6 +18,7 @@ export function settingsOfEnvironment(env: NodeJS.ProcessEnv, warn: (sentence: s
     tlsKey: text('BATON_TLS_KEY'),
     tlsCa: text('BATON_TLS_CA'),
     exclusion: text('BATON_EXCLUSION'),
+    resultLimit: text('BATON_RESULT_LIMIT'),
     queueing: boolean(env, 'BATON_QUEUEING') ?? not(boolean(env, 'BATON_NO_QUEUEING')) ?? multiNode(env, warn),
   }
 }

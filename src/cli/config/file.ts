@@ -26,6 +26,7 @@ const configSchema = z.strictObject({
   insecure: z.boolean().optional(),
   tls: z.strictObject({ cert: z.string(), key: z.string(), ca: z.string().optional() }).optional(),
   tokens: tokens.optional(),
+  result_limit: z.int().or(z.string()).optional(),
   policy: z.strictObject({ namespaces: z.record(z.string(), z.record(z.string(), z.unknown())) }).optional(),
 })
 

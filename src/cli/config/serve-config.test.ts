@@ -126,6 +126,26 @@ describe('the configuration of serve', () => {
     expect(() => resolve({ config: file(text) })).toThrow(sentence)
   })
 
+  test('the largest result is 16 KiB, or what is said in bytes or KiB, 256 KiB at most', () => {
+    expect(resolve({}).resultLimit).toBe(16_384)
+    expect(resolve({ config: file('result_limit = 20000') }).resultLimit).toBe(20_000)
+    const config = file('result_limit = "64KiB"')
+    expect(resolve({ config }).resultLimit).toBe(65_536)
+    expect(resolve({ config }, { BATON_RESULT_LIMIT: '256KiB' }).resultLimit).toBe(262_144)
+    expect(resolve({ config, resultLimit: '16384' }, { BATON_RESULT_LIMIT: '256KiB' }).resultLimit).toBe(16_384)
+  })
+
+  test.each([
+    ['257KiB', /out of range; use 1 to 262144 bytes/],
+    ['0', /out of range/],
+    ['64KB', /not a size; write it like 16384 or 64KiB/],
+    ['-1', /not a size/],
+    ['', /not a size/],
+  ])('%s is no limit for a result', (resultLimit, sentence) => {
+    expect(() => resolve({ resultLimit })).toThrow(UsageError)
+    expect(() => resolve({ resultLimit })).toThrow(sentence)
+  })
+
   test('a file that is not there is refused by name', () => {
     expect(() => resolve({ config: '/no/such.toml' })).toThrow(/\/no\/such\.toml: there is no such file/)
   })

@@ -1,11 +1,12 @@
 import { isIP } from 'node:net'
-import { createSecureContext } from 'node:tls'
 import type { Policy } from '../../core/index.ts'
+import { LIMITS } from '../../protocol/index.ts'
 import { policySchema } from '../../protocol/schemas.ts'
+import { parseBytes } from '../bytes.ts'
 import { UsageError } from '../exit.ts'
 import { settingsOfEnvironment } from './environment.ts'
 import { type ConfigFile, checked, portSchema, readConfigFile, readTokensFile, type Token } from './file.ts'
-import { readText } from './read-text.ts'
+import { readPem } from './pem.ts'
 import type { ServeSettings } from './settings.ts'
 
 export type { ServeSettings } from './settings.ts'
@@ -22,6 +23,8 @@ export interface ServeConfig {
   readonly policy: Policy
   /** Whether anything was said of the policy; a store that has one already is then held to it. */
   readonly isPolicyChosen: boolean
+  /** The largest result that is told to others, in bytes of JSON. */
+  readonly resultLimit: number
   /** PEM text, not paths. With `ca`, clients need a certificate of it. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string }
 }
@@ -52,6 +55,7 @@ export function serveConfig({ flags, env, warn }: ServeSources): ServeConfig {
     tokens,
     policy: policyOf(settings, file),
     isPolicyChosen: [settings.queueing, settings.exclusion, file.policy].some((choice) => choice !== undefined),
+    resultLimit: resultLimitOf(settings, file),
     tls: tlsOf(settings, file),
   }
 }
@@ -66,6 +70,11 @@ function portOf(text: string | undefined): number | undefined {
   const port = portSchema.safeParse(/^\d+$/.test(text) ? Number(text) : undefined)
   if (port.success) return port.data
   throw new UsageError(`'${text}' is not a port; use 0 (any free one) to 65535`)
+}
+
+function resultLimitOf({ resultLimit }: ServeSettings, file: ConfigFile): number {
+  const limit = resultLimit ?? file.result_limit
+  return limit === undefined ? LIMITS.resultBytes : parseBytes(String(limit), { max: LIMITS.resultMaxBytes })
 }
 
 /** The switches of the flags are those of the namespace `default`. */
@@ -90,16 +99,7 @@ function tlsOf({ tlsCert, tlsKey, tlsCa }: ServeSettings, { tls }: ConfigFile): 
   if (cert === undefined || key === undefined) {
     throw new UsageError('TLS needs a certificate and its key: name both with --tls-cert FILE and --tls-key FILE')
   }
-  const pem = { cert: readText(cert), key: readText(key), ...(ca !== undefined && { ca: readText(ca) }) }
-  try {
-    createSecureContext(pem)
-  } catch (cause) {
-    const files = [cert, key, ca].filter((path) => path !== undefined).join(', ')
-    throw new UsageError(`TLS cannot use ${files}: ${(cause as Error).message}; name PEM files that belong together`, {
-      cause,
-    })
-  }
-  return pem
+  return readPem({ cert, key, ca }) as ServeConfig['tls']
 }
 
 /** Without what was not said, so that it does not hide what an earlier source said. */

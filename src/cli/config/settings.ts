@@ -12,4 +12,6 @@ export interface ServeSettings {
   readonly tlsCa?: string
   readonly queueing?: boolean
   readonly exclusion?: string
+  /** In bytes, or like `64KiB`. */
+  readonly resultLimit?: string
 }

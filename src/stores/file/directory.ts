@@ -5,6 +5,7 @@ import { DamagedStore, NewerFormat } from './errors.ts'
 /** Rises when a newer version writes what this one could not read. */
 const FORMAT = 3
 const FORMAT_FILE = 'format'
+const ID_FILE = 'id'
 
 /** What is in a directory: snapshots, each of the moment at which the log of the same number began, and logs. */
 export interface Contents {
@@ -61,17 +62,31 @@ export async function writeFormat(disk: Disk, directory: string): Promise<void> 
 }
 
 async function readFormat(disk: Disk, directory: string): Promise<number> {
-  const file = await disk.open(join(directory, FORMAT_FILE), 'read')
+  const text = await readText(disk, join(directory, FORMAT_FILE))
+  const format = /^baton file store, format (\d+)\n$/.exec(text)?.[1]
+  if (format === undefined) {
+    throw new DamagedStore({ directory, file: FORMAT_FILE, offset: 0, what: 'it does not say which format this is' })
+  }
+  return Number(format)
+}
+
+async function readText(disk: Disk, path: string): Promise<string> {
+  const file = await disk.open(path, 'read')
   try {
-    const text = (await readAll(file)).toString()
-    const format = /^baton file store, format (\d+)\n$/.exec(text)?.[1]
-    if (format === undefined) {
-      throw new DamagedStore({ directory, file: FORMAT_FILE, offset: 0, what: 'it does not say which format this is' })
-    }
-    return Number(format)
+    return (await readAll(file)).toString()
   } finally {
     await file.close()
   }
+}
+
+/** What tells this store from others. Where it is missing or not readable, it is made anew: nothing in the store rests on it. */
+export async function storeId(disk: Disk, directory: string, uniqueName: () => string): Promise<string> {
+  const names = await disk.list(directory)
+  const present = names.includes(ID_FILE) ? (await readText(disk, join(directory, ID_FILE))).trim() : ''
+  if (/^[\x21-\x7e]{1,64}$/.test(present)) return present
+  const id = uniqueName()
+  await writeWhole(disk, directory, { name: ID_FILE, bytes: Buffer.from(`${id}\n`) })
+  return id
 }
 
 /** All of the file or none of it, whatever happens. */

@@ -7,12 +7,12 @@ import { openFileStore } from './file-store.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'baton-file-'))
 afterAll(() => rmSync(folder, { recursive: true }))
-let stores = 0
 
 storeConformance({
   name: 'file',
   // So small that logs end, snapshots are written and resources fall asleep all the time.
-  open: (options) =>
-    openFileStore({ ...options, directory: join(folder, `${++stores}`), logLimit: 65_536, liveLimit: 2 }),
+  open: ({ data, ...options }) =>
+    openFileStore({ ...options, directory: join(folder, data), logLimit: 65_536, liveLimit: 2 }),
+  isKept: true,
   test,
 })

@@ -18,7 +18,7 @@ import {
 } from '../store.ts'
 import { systemTiming, type Timing } from '../timing.ts'
 import { type View, Views } from '../views.ts'
-import { checkFormat, unfinished } from './directory.ts'
+import { checkFormat, storeId, unfinished } from './directory.ts'
 import type { Disk } from './disk.ts'
 import { nodeDisk } from './node-disk.ts'
 import { readStore } from './read-store.ts'
@@ -35,7 +35,7 @@ export interface FileStoreOptions {
   readonly liveLimit?: number
   /** After a failure of the disk, how long until it is tried again. */
   readonly retryMs?: number
-  readonly timing?: Pick<Timing, 'after'>
+  readonly timing?: Pick<Timing, 'after' | 'uniqueName'>
   readonly disk?: Disk
   /** Told of every step as it is taken, in order: for those who check histories. */
   readonly onStep?: (step: StepTaken) => void
@@ -48,12 +48,13 @@ export interface FileStoreOptions {
  * is in memory, and what is done to it goes to a log before anybody hears of it.
  */
 export async function openFileStore(options: FileStoreOptions): Promise<Store> {
-  const { directory, disk = nodeDisk() } = options
+  const { directory, disk = nodeDisk(), timing = systemTiming } = options
   await disk.makeDirectory(directory)
   const release = await disk.lock(directory)
   try {
     await checkFormat(disk, directory)
-    const store = new FileStore({ ...options, disk }, release)
+    const id = await storeId(disk, directory, timing.uniqueName)
+    const store = new FileStore(id, { ...options, disk }, release)
     await store.start()
     return store
   } catch (error) {
@@ -68,6 +69,7 @@ const SWEEP = 200
 type Settled = FileStoreOptions & { readonly disk: Disk }
 
 class FileStore extends Views implements Store {
+  readonly id: string
   readonly #options: Settled
   readonly #release: () => Promise<void>
   readonly #listeners = new Listeners()
@@ -83,8 +85,9 @@ class FileStore extends Views implements Store {
   /** Time never goes back: what the clock lacks to what was written before. */
   #aheadMs = 0
 
-  constructor(options: Settled, release: () => Promise<void>) {
+  constructor(id: string, options: Settled, release: () => Promise<void>) {
     super()
+    this.id = id
     this.#options = options
     this.#release = release
   }

@@ -1,10 +1,12 @@
 import type { StoreKind } from '../kind.ts'
+import { systemTiming } from '../timing.ts'
 import { openMemoryStore } from './memory-store.ts'
 
 const FORGETS = 'a memory store needs none of it: it lives in its server and is forgotten with it'
 
 export const kind: StoreKind = {
-  open: async (_, { clock, policy, onStep }) => openMemoryStore({ clock, policy, onStep }),
+  open: async (_, { clock, policy, onStep }) =>
+    openMemoryStore({ clock, policy, onStep, id: systemTiming.uniqueName() }),
   check: async () => ({ isSound: true, findings: [FORGETS] }),
   repair: async () => [FORGETS],
   migrate: async () => [FORGETS],

@@ -2,4 +2,4 @@ import { test } from 'vitest'
 import { storeConformance } from '../../testing/index.ts'
 import { openMemoryStore } from './index.ts'
 
-storeConformance({ name: 'memory', open: openMemoryStore, test })
+storeConformance({ name: 'memory', open: ({ data, ...options }) => openMemoryStore({ ...options, id: data }), test })

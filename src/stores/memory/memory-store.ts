@@ -21,24 +21,28 @@ export type { StepTaken } from '../resident/resident.ts'
 export interface MemoryStoreOptions {
   readonly clock: Clock
   readonly policy?: Policy
+  /** Tells it from others, where anybody compares them. Default: `memory`. */
+  readonly id?: string
   /** Told of every step that was taken, in order: for those who check histories. */
   readonly onStep?: (step: StepTaken) => void
 }
 
 /** Keeps everything in this process and forgets it with the process. */
-export function openMemoryStore({ clock, policy = defaultPolicy, onStep }: MemoryStoreOptions): Store {
-  return new MemoryStore(clock, { version: 1, policy }, onStep)
+export function openMemoryStore(options: MemoryStoreOptions): Store {
+  return new MemoryStore(options)
 }
 
 class MemoryStore extends Views implements Store {
+  readonly id: string
   readonly #clock: Clock
   readonly #resident: Resident
   readonly #listeners = new Listeners()
 
-  constructor(clock: Clock, policy: VersionedPolicy, onStep: MemoryStoreOptions['onStep']) {
+  constructor({ clock, policy = defaultPolicy, id = 'memory', onStep }: MemoryStoreOptions) {
     super()
+    this.id = id
     this.#clock = clock
-    this.#resident = new Resident({ policy })
+    this.#resident = new Resident({ policy: { version: 1, policy } })
     this.#resident.journal = {
       ran: (step) => {
         onStep?.(step)

@@ -31,6 +31,7 @@ import { startPatiently } from './start.ts'
 
 /** Many processes, one database: whatever is changed is changed in a transaction that holds the resource's row. */
 export class MysqlBackend implements Backend {
+  readonly storeId: string
   readonly process: string
   readonly concurrency: number
   readonly #connections: Connections
@@ -40,7 +41,8 @@ export class MysqlBackend implements Backend {
   readonly #ringer: Ringer
   readonly #here: Here
 
-  constructor(connections: Connections, clock: DatabaseClock) {
+  constructor(connections: Connections, clock: DatabaseClock, storeId: string) {
+    this.storeId = storeId
     this.#connections = connections
     this.#clock = clock
     this.#mailbox = new Mailbox(connections, clock)

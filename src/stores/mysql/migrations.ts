@@ -129,6 +129,14 @@ export const migrations: readonly Migration[] = [
       'ALTER TABLE baton_waiters ADD COLUMN session VARBINARY(512) NULL',
     ],
   },
+  {
+    number: 4,
+    statements: [
+      // Tells this store from others: clients notice servers that are over different ones.
+      'ALTER TABLE baton_store ADD COLUMN store_id VARBINARY(64) NULL',
+      'UPDATE baton_store SET store_id = UUID() WHERE store_id IS NULL',
+    ],
+  },
 ]
 
 export const MIGRATIONS_TABLE = table(

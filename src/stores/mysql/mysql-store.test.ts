@@ -19,6 +19,7 @@ async function urlOf(data: string): Promise<string> {
 storeConformance({
   name: 'mysql',
   isShared: true,
+  isKept: true,
   open: async ({ data, ...options }) => openMysqlStore({ ...options, url: await urlOf(data) }),
   test: (name, run) => test(name, run, 120_000),
 })

@@ -44,13 +44,15 @@ async function openOnce(options: MysqlStoreOptions): Promise<Backend> {
   const { url, clock, timing = systemTiming, recordHistory = false } = options
   const connections = new Connections(targetOf(url), timing)
   try {
-    await connections.alone(async (connection) => {
+    const storeId = await connections.alone(async (connection) => {
       await refuseUnfit(connection)
       await bringUpToDate(connection)
       await refuseWithoutRights(connection)
       if (recordHistory) await query(connection, HISTORY)
+      const [row] = await query(connection, 'SELECT store_id FROM baton_store WHERE id = 1')
+      return row.store_id as string
     })
-    return new MysqlBackend(connections, clock ? givenClock(clock) : databaseClock(timing))
+    return new MysqlBackend(connections, clock ? givenClock(clock) : databaseClock(timing), storeId)
   } catch (error) {
     await connections.close()
     throw error

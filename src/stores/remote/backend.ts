@@ -20,6 +20,8 @@ import type { Address, Counts, ListQuery, Place, SessionRequest } from '../store
  * gave way to another one is begun again by the backend itself, from the start (see `Attempts`).
  */
 export interface Backend {
+  /** Of the data, not of this process: what `Store` says of its `id`. */
+  readonly storeId: string
   /** What other processes know this one by. */
   readonly process: string
   /** The most transactions that it runs at once. */

@@ -45,6 +45,7 @@ export async function openRemoteStore(backend: Backend, options: RemoteStoreOpti
 }
 
 class RemoteStore extends Views implements Store {
+  readonly id: string
   readonly #backend: Backend
   readonly #timing: Timing
   readonly #policy: StoredPolicy
@@ -59,6 +60,7 @@ class RemoteStore extends Views implements Store {
 
   constructor(backend: Backend, { timing, recordHistory = false }: RemoteStoreOptions) {
     super()
+    this.id = backend.storeId
     this.#backend = backend
     this.#timing = timing
     this.#policy = new StoredPolicy(backend)

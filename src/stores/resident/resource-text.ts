@@ -1,5 +1,6 @@
 import {
   type EndedAsk,
+  type Json,
   type KeptAnswer,
   type Remembered,
   type RememberedInMemory,
@@ -9,10 +10,13 @@ import {
 } from '../../core/index.ts'
 import { restore, type WrittenResource, writtenOf } from '../codec.ts'
 import type { Address } from '../store.ts'
+import { mapKept, SharedResults } from './shared-results.ts'
 
 /** A whole resource as text. Waiters stand in the order of their tickets, memories in that of their age. */
 interface WrittenWhole extends WrittenResource {
   readonly waiters?: readonly Waiter[]
+  /** Of answers: see `SharedResults`. */
+  readonly results?: readonly Json[]
   readonly answers?: readonly [string, KeptAnswer][]
   readonly released?: readonly [string, EndedAsk][]
 }
@@ -22,10 +26,21 @@ export function resourceToText(resource: Resource): string {
   const written: WrittenWhole = {
     ...writtenOf(resource),
     ...(waiters.size > 0 && { waiters: waiters.list(Infinity) }),
-    ...(answers.size > 0 && { answers: inMemory(answers).entries() }),
-    ...(released.size > 0 && { released: inMemory(released).entries() }),
+    ...(answers.size + released.size > 0 && memoriesOf(resource)),
   }
   return JSON.stringify(written)
+}
+
+function memoriesOf({ answers, released }: Resource): Pick<WrittenWhole, 'results' | 'answers' | 'released'> {
+  const shared = new SharedResults()
+  const taken = (kept: KeptAnswer) => shared.taken(kept)
+  const told = mapped(inMemory(answers).entries(), taken)
+  const ended = mapped(inMemory(released).entries(), (each) => mapKept(each, taken))
+  return {
+    ...(shared.list.length > 0 && { results: shared.list }),
+    ...(told.length > 0 && { answers: told }),
+    ...(ended.length > 0 && { released: ended }),
+  }
 }
 
 export function resourceFromText(text: string, { namespace, resource: id }: Address): Resource {
@@ -33,8 +48,10 @@ export function resourceFromText(text: string, { namespace, resource: id }: Addr
   const resource = resourceInMemory(namespace, id)
   restore(resource, written)
   for (const waiter of written.waiters ?? []) resource.waiters.append(waiter)
-  inMemory(resource.answers).fill(written.answers ?? [])
-  inMemory(resource.released).fill(written.released ?? [])
+  const shared = new SharedResults(written.results)
+  const given = (kept: KeptAnswer) => shared.given(kept)
+  inMemory(resource.answers).fill(mapped(written.answers ?? [], given))
+  inMemory(resource.released).fill(mapped(written.released ?? [], (each) => mapKept(each, given)))
   return resource
 }
 
@@ -43,4 +60,8 @@ function inMemory<Value extends { readonly node?: string | undefined; readonly u
   memories: Remembered<Value>,
 ): RememberedInMemory<Value> {
   return memories as RememberedInMemory<Value>
+}
+
+function mapped<Value>(entries: readonly [string, Value][], change: (value: Value) => Value): [string, Value][] {
+  return entries.map(([name, value]) => [name, change(value)])
 }

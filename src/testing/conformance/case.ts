@@ -17,6 +17,8 @@ export interface World {
   open(policy: Policy): Promise<Store>
   /** Another process on the data of the store under test; only for stores that several processes share. */
   beside(): Promise<Store>
+  /** Closes the store under test and opens its data again; only for stores that keep them. */
+  reopen(): Promise<Store>
 }
 
 export interface Case {

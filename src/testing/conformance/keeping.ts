@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { builtInOperations, defaultNamespacePolicy } from '../../core/index.ts'
+import { builtInOperations, defaultNamespacePolicy, defaultPolicy } from '../../core/index.ts'
+import { LIMITS } from '../../protocol/index.ts'
 import { acquire, type Case, claim, failure, fenceOf, pass, release, success } from './case.ts'
+import { becomes } from './eventually.ts'
 
 /** What is kept, for how long, and what is forgotten. */
 export const keeping: readonly Case[] = [
@@ -115,6 +117,25 @@ export const keeping: readonly Case[] = [
     assert.equal(applied.applied, true)
     assert.ok(applied.version > version)
     assert.equal((await acquire(store, { node: 'a', operation: 'bake' })).status, 'granted')
+  }),
+  claim('the largest result is told, kept and given again as it was', async (store) => {
+    const result = '"\\\'é\n%?'.repeat(LIMITS.resultMaxBytes / 16)
+    const heard: unknown[] = []
+    store.subscribe((event) => event.type === 'told' && 'result' in event.answer && heard.push(event.answer.result))
+    const fence = fenceOf(await acquire(store, { node: 'a' }))
+    for (const node of ['b', 'c']) await acquire(store, { node })
+    await release(store, { node: 'a', fence, ...success, result })
+    for (const node of ['b', 'c', 'new']) {
+      const reply = await acquire(store, { node })
+      assert.ok(reply.status === 'skip' && reply.result === result, `${node} gets it`)
+    }
+    await becomes(() => heard.length === 1)
+    assert.ok(heard[0] === result)
+  }),
+  claim('a store has an id that no other one has, fit for a header', async (store, world) => {
+    const other = await world.open(defaultPolicy)
+    assert.match(store.id, /^[\x21-\x7e]{1,64}$/)
+    assert.notEqual(other.id, store.id)
   }),
   claim('counts are of what is there', async (store) => {
     const fence = fenceOf(await acquire(store, { node: 'a' }))

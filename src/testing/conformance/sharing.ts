@@ -10,6 +10,9 @@ const session = (name: string, node: string) => ({ session: name, node, ttlMs: 1
 
 /** What holds for two processes on one store. `beside` opens another process on the data of the store under test. */
 export const sharing: readonly Case[] = [
+  claim('the processes of one store know it by the same id', async (store, world) => {
+    assert.equal((await world.beside()).id, store.id)
+  }),
   claim('two processes that hear all are told the same of a resource, once and in order', async (store, world) => {
     const processes = [store, await world.beside()]
     const heard = processes.map((each) => heardBy(each))

@@ -54,7 +54,7 @@ export class DurableStore {
       defer: queueMicrotask,
       onStep: (step) => this.#take({ kind: 'step', ...step }),
     })
-    const store = lateStore(opening, { clock, onClose: () => this.#crash() })
+    const store = lateStore(opening, { id: 'durable', clock, onClose: () => this.#crash() })
     const closeSession = (session: string) => {
       this.#ending.add(session)
       return store.closeSession(session)

@@ -3,13 +3,14 @@ import type { Clock, Store } from '../../stores/store.ts'
 /** A store that can be used before it is open: calls wait. */
 export function lateStore(
   opening: Promise<Store>,
-  { clock, onClose }: { readonly clock: Clock; readonly onClose: () => void },
+  { id, clock, onClose }: { readonly id: string; readonly clock: Clock; readonly onClose: () => void },
 ): Store {
   let opened: Store | undefined
   void opening.then((store) => {
     opened = store
   })
   return {
+    id,
     nowMs: () => opened?.nowMs() ?? clock.nowMs(),
     step: async (address, command, facts) => (await opening).step(address, command, facts),
     read: async (address) => (await opening).read(address),

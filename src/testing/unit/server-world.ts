@@ -29,12 +29,12 @@ interface Answer {
 
 /** A server over a memory store whose time passes only when told to. Goes with the test. */
 export function newWorld(
-  options: Partial<AppOptions> & { policy?: Policy; wrap?: (store: Store) => Store } = {},
+  options: Partial<AppOptions> & { policy?: Policy; wrap?: (store: Store) => Store; resultLimit?: number } = {},
 ): World {
-  const { policy, wrap = (store) => store, ...appOptions } = options
+  const { policy, wrap = (store) => store, resultLimit, ...appOptions } = options
   const clock = new SimulatedClock()
   const store = wrap(openMemoryStore({ clock, ...(policy && { policy }) }))
-  const service = new Service({ store, timers: clock })
+  const service = new Service({ store, timers: clock, resultLimit })
   const app = buildApp({ service, timers: clock, ...appOptions })
   let listening: Promise<string> | undefined
   const url = () => {

@@ -16,6 +16,7 @@ const away = async (): Promise<never> => {
 
 /** A database of one's own under the remote engine; this one never answers. */
 class AwayBackend implements Backend {
+  readonly storeId = 'away'
   readonly process = 'consumer'
   readonly concurrency = 1
   nowMs = () => Date.now()

@@ -7,7 +7,7 @@ import { CountingStore } from './counting-store.js'
 
 storeConformance({
   name: 'counting',
-  open: (options) => new CountingStore(openMemoryStore(options)),
+  open: ({ data, ...options }) => new CountingStore(openMemoryStore({ ...options, id: data })),
   test: (name, run) => void test(name, run),
 })
 
@@ -22,7 +22,7 @@ test('a store that breaks the contract does not pass', async () => {
   const cases: (() => Promise<void>)[] = []
   storeConformance({
     name: 'silent',
-    open: (options) => new SilentStore(openMemoryStore(options)),
+    open: ({ data, ...options }) => new SilentStore(openMemoryStore({ ...options, id: data })),
     test: (_, run) => cases.push(run),
   })
   const ends = await Promise.allSettled(cases.map((run) => run()))

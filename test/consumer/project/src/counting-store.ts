@@ -23,10 +23,12 @@ import type {
 
 /** Another store, and a count of the steps that it was asked for. */
 export class CountingStore implements Store {
+  readonly id: string
   readonly #store: Store
   steps = 0
 
   constructor(store: Store) {
+    this.id = store.id
     this.#store = store
   }
 

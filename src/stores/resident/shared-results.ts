@@ -1,0 +1,44 @@
+import type { EndedAsk, Json, KeptAnswer } from '../../core/index.ts'
+
+/**
+ * Everybody who waited for a success was told the same result. In text it is written once, in a list, and answers say where it
+ * stands there: otherwise a large result and a long queue would make a text that is too long for any string.
+ */
+export class SharedResults {
+  readonly list: Json[]
+  readonly #places = new Map<Json, number>()
+
+  constructor(list: readonly Json[] = []) {
+    this.list = [...list]
+  }
+
+  /** As it is written. */
+  taken(kept: KeptAnswer): KeptAnswer {
+    const { answer } = kept
+    if (answer.status !== 'skip' || !isWorthIt(answer.result)) return kept
+    const { result, ...without } = answer
+    return { ...kept, answer: { ...without, resultAt: this.#placeOf(result) } as Written }
+  }
+
+  /** As it was. What an older version has written has its result in it. */
+  given(kept: KeptAnswer): KeptAnswer {
+    const { resultAt, ...answer } = kept.answer as Written
+    return resultAt === undefined ? kept : { ...kept, answer: { ...answer, result: this.list[resultAt]! } }
+  }
+
+  #placeOf(result: Json): number {
+    const place = this.#places.get(result) ?? this.list.push(result) - 1
+    this.#places.set(result, place)
+    return place
+  }
+}
+
+type Written = Extract<KeptAnswer['answer'], { status: 'skip' }> & { readonly resultAt?: number }
+
+function isWorthIt(result: Json | undefined): result is Json {
+  return typeof result === 'string' || (typeof result === 'object' && result !== null)
+}
+
+export function mapKept(ended: EndedAsk, change: (kept: KeptAnswer) => KeptAnswer): EndedAsk {
+  return ended.kept ? { ...ended, kept: change(ended.kept) } : ended
+}

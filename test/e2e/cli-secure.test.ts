@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newAuthority, newCertificate } from '../../src/testing/unit/certificates.ts'
+import { baton, killRest, openFolder, startServer, type TestServer } from './cli-process.ts'
+
+/** A server that wants a token and a certificate, and what those without one are told. */
+
+const folder = openFolder()
+const authority = newAuthority()
+const sha256 = createHash('sha256').update('secret').digest('hex')
+let server: TestServer
+
+function file(name: string, text: string): string {
+  writeFileSync(folder.path(name), text)
+  return folder.path(name)
+}
+
+const ca = file('ca.pem', authority.cert)
+const own = newCertificate({ by: authority })
+const tls = { BATON_CA: ca, BATON_CERT: file('own.pem', own.cert), BATON_KEY: file('own.key', own.key) }
+const flags = ['--tls-ca', tls.BATON_CA, '--tls-cert', tls.BATON_CERT, '--tls-key', tls.BATON_KEY]
+
+beforeAll(async () => {
+  const { cert, key } = newCertificate({ by: authority })
+  const tokens = file('tokens.toml', `[[tokens]]\nsha256 = "${sha256}"\nrole = "admin"\n`)
+  const files = ['--tls-cert', file('server.pem', cert), '--tls-key', file('server.key', key), '--tls-ca', ca]
+  server = await startServer(['--tokens', tokens, ...files])
+})
+afterAll(async () => {
+  await server.stop()
+  killRest()
+  folder.remove()
+})
+
+const status = (env: NodeJS.ProcessEnv, ...args: string[]) =>
+  baton(['status', ...args], { BATON_SERVER: server.url, ...env })
+
+describe.concurrent('to a server with TLS and tokens', () => {
+  test('authority, certificate and key come from the environment or from flags', async () => {
+    expect((await status({ ...tls, BATON_TOKEN: 'secret' })).code).toBe(0)
+    expect((await status({ BATON_TOKEN: 'secret' }, ...flags)).code).toBe(0)
+    expect((await status({ ...tls, BATON_CA: '/no/such.pem', BATON_TOKEN: 'secret' }, ...flags)).code).toBe(0)
+  })
+
+  test('without a token: 77, and where to put it', async () => {
+    const { code, stderr } = await status(tls)
+    expect(code).toBe(77)
+    expect(stderr).toMatch(/A token is needed; .*; put it into BATON_TOKEN\n$/)
+  })
+
+  test('with a wrong token: 77, and where to look, without the token', async () => {
+    const fromEnvironment = await status({ ...tls, BATON_TOKEN: 'guessed' })
+    const fromFlag = await status({ ...tls, BATON_TOKEN: 'secret' }, '--token', 'guessed')
+    for (const [{ code, stderr }, where] of [
+      [fromEnvironment, 'BATON_TOKEN'],
+      [fromFlag, '--token'],
+    ] as const) {
+      expect(code).toBe(77)
+      expect(stderr).toMatch(
+        new RegExp(`does not know this token; .*; look at ${where}, and at the tokens of the server`),
+      )
+      expect(stderr).not.toContain('guessed')
+    }
+  })
+
+  test.each(['status', 'events'])(
+    'baton %s to a server that is not trusted: 69, and how to trust it',
+    async (command) => {
+      const { code, stderr } = await baton([command], { BATON_SERVER: server.url, BATON_TOKEN: 'secret' })
+      expect(code).toBe(69)
+      expect(stderr).toMatch(/its certificate is .*--tls-ca FILE, or BATON_CA\)\n$/)
+      expect(stderr).not.toContain('baton serve')
+    },
+  )
+
+  test('files that are not there, or do not go together: 64', async () => {
+    const ends = await Promise.all([
+      status({ BATON_CA: '/no/such.pem' }),
+      status({ BATON_CA: file('no.pem', 'no certificate') }),
+      status({ BATON_CERT: tls.BATON_CERT }),
+    ])
+    expect(ends.map(({ code }) => code)).toEqual([64, 64, 64])
+    expect(ends[0].stderr).toContain('cannot read /no/such.pem')
+    expect(ends[1].stderr).toContain('TLS cannot use')
+    expect(ends[2].stderr).toContain('--tls-key FILE (BATON_CERT, BATON_KEY)')
+  })
+})
