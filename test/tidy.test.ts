@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -14,21 +14,11 @@ import {
   replacedWords,
   withoutSql,
 } from './tidy/checks.ts'
+import { entriesOf } from './tidy/entries.ts'
 import { readTree, type SourceTree, treeOf } from './tidy/source-tree.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
-
-/** What users import: the sources of package.json's `exports`. A `*` stands for any of the folders there. */
-function entries(): string[] {
-  const { exports }: { exports: Record<string, { default: string }> } = JSON.parse(read('package.json'))
-  return Object.values(exports)
-    .map((each) => each.default.replace('./dist/', 'src/').replace('.js', '.ts'))
-    .flatMap((path) => {
-      const [folder, file] = path.split('*')
-      return file === undefined ? path : readdirSync(join(root, folder!)).map((name) => `${folder}${name}${file}`)
-    })
-}
 
 /** Where real time, timers and chance may be touched, and why. Everywhere else they are injected. */
 const REAL_TIME = {
@@ -74,7 +64,7 @@ const PAGES = ['docs/architecture.md', 'docs/guarantees.md', 'CONTRIBUTING.md']
 const checks: Readonly<Record<string, (tree: SourceTree) => Finding[]>> = {
   'no file is too long to read': longFiles,
   'nothing under src imports from test': importsOfTests,
-  'every export is imported somewhere': (tree) => deadExports(tree, entries()),
+  'every export is imported somewhere': (tree) => deadExports(tree, entriesOf(root)),
   'time, timers and chance are injected': (tree) => realTime(tree, Object.keys(REAL_TIME)),
   'stores/mysql is about MySQL': (tree) => withoutSql(tree, 'src/stores/mysql/', 'mysql2'),
   'one word an idea': (tree) => replacedWords(tree, REPLACED),

@@ -51,6 +51,20 @@ function allExports(tree: SourceTree, path: string): string[] {
   return file ? [...file.exports.keys(), ...file.stars.flatMap((star) => allExports(tree, star))] : []
 }
 
+/** All files that some files need, by importing them, passing them on or loading them by name; those files included. */
+export function reachable(tree: SourceTree, entries: readonly string[]): ReadonlySet<string> {
+  const found = new Set<string>()
+  const add = (path: string): void => {
+    const file = tree.get(path)
+    if (!file || found.has(path)) return
+    found.add(path)
+    const passed = [...file.exports.values()].flatMap((each) => each?.from ?? [])
+    for (const from of [...file.takes.map((each) => each.from), ...passed, ...file.stars]) add(from)
+  }
+  for (const entry of entries) add(entry)
+  return found
+}
+
 const CLOCKS = ['Date.now', 'new Date()', 'performance.now', 'process.hrtime', 'Math.random']
 const TIMERS = ['setTimeout', 'setInterval', 'randomBytes', 'randomUUID']
 
