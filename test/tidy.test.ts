@@ -12,6 +12,7 @@ import {
   type ReplacedWord,
   realTime,
   replacedWords,
+  undocumented,
   withoutSql,
 } from './tidy/checks.ts'
 import { entriesOf } from './tidy/entries.ts'
@@ -59,12 +60,16 @@ const REPLACED: readonly ReplacedWord[] = [
   { word: 'manager', now: 'what it does' },
 ]
 
+/** What users of the SDK read in their editor: there the members have doc comments too. */
+const PUBLIC_TYPES = ['src/client/api.ts', 'src/client/options.ts']
+
 const PAGES = ['docs/architecture.md', 'docs/guarantees.md', 'CONTRIBUTING.md']
 
 const checks: Readonly<Record<string, (tree: SourceTree) => Finding[]>> = {
   'no file is too long to read': longFiles,
   'nothing under src imports from test': importsOfTests,
   'every export is imported somewhere': (tree) => deadExports(tree, entriesOf(root)),
+  'everything public has a doc comment': (tree) => undocumented(tree, entriesOf(root), PUBLIC_TYPES),
   'time, timers and chance are injected': (tree) => realTime(tree, Object.keys(REAL_TIME)),
   'stores/mysql is about MySQL': (tree) => withoutSql(tree, 'src/stores/mysql/', 'mysql2'),
   'one word an idea': (tree) => replacedWords(tree, REPLACED),
@@ -154,6 +159,29 @@ describe('the checks', () => {
       'bench/d.mjs': 'const { three } = await import(`${dist}/a/a.js`)',
     })
     expect(said(deadExports(tree, []))).toEqual(['src/a/a.ts: exports four, which nothing imports'])
+  })
+
+  test('what users see has a doc comment, wherever it is declared', () => {
+    const tree = treeOf({
+      'src/index.ts': "export { a, type B, f as g } from './a.ts'\nexport type * from './c.ts'",
+      'src/a.ts': [
+        'export const a = 1',
+        '/** Said. */',
+        'export interface B {',
+        '  readonly one: string',
+        '  /** Said. */',
+        '  two(): void',
+        '}',
+        '// Not for users.',
+        'export async function f() {}',
+        'export const inner = 1',
+      ].join('\n'),
+      'src/c.ts': 'export type C = {\n  three?: number\n}',
+    })
+    const unsaid = ['src/a.ts: a', 'src/a.ts: B.one', 'src/a.ts: f', 'src/c.ts: C']
+    expect(said(undocumented(tree, ['src/index.ts'], ['src/a.ts']))).toEqual(
+      unsaid.map((each) => `${each.replace(': ', ': says nothing of ')}, which users see`),
+    )
   })
 
   test.each([

@@ -1,5 +1,6 @@
 import type { Json } from '../core/index.ts'
 
+/** Who a client is, and how it deals with the server. Everything has a default. */
 export interface ConnectOptions {
   /** Who asks: a machine, by id. Default: the host name. */
   readonly node?: string
@@ -25,7 +26,9 @@ export interface ConnectOptions {
  */
 export type WhenUnavailable = 'wait' | 'fail' | 'run'
 
+/** What every ask for a grant may say. Everything has a default. */
 export interface AskOptions {
+  /** Default: the client's own. */
   readonly namespace?: string
   /**
    * Only to enter a grant again: an open grant, or the owner of one of this node. Default: a fresh one, which excludes all
@@ -49,6 +52,7 @@ export interface AskOptions {
   readonly queueing?: boolean
   /** Gives the ask up: it leaves the queue. Once it is granted, this aborts the grant's own signal too. */
   readonly signal?: AbortSignal
+  /** What to do while no server answers. Default: as the client was told. */
   readonly whenUnavailable?: WhenUnavailable
   /** Told of the place in line, and again when it is seen to have changed; 1 is next. */
   readonly onQueued?: (position: number) => void
@@ -58,6 +62,7 @@ export interface AskOptions {
   readonly placeEveryMs?: number
 }
 
+/** What `run` may say beside. */
 export interface RunOptions extends AskOptions {
   /** Whether the work is there already. Runs before asking, on a skip, and after a grant. */
   readonly verify?: () => boolean | Promise<boolean>
@@ -65,11 +70,13 @@ export interface RunOptions extends AskOptions {
   readonly keepMs?: number
 }
 
+/** What `once` may say. */
 export interface OnceOptions extends Omit<RunOptions, 'reference' | 'dropReference'> {
   /** How long a success is good for those who ask later. Default: 0, it is only for those who waited. */
   readonly keepMs?: number
 }
 
+/** What `lock` may say. */
 export interface LockOptions
   extends Pick<
     AskOptions,
@@ -84,12 +91,14 @@ export interface LockOptions
     | 'placeEveryMs'
   > {}
 
+/** What `lead` may say. */
 export interface LeadOptions
   extends Pick<AskOptions, 'namespace' | 'waitMs' | 'signal' | 'onQueued' | 'onProgress' | 'placeEveryMs'> {
   /** While no server answers: stand on (default), or give up. Nobody leads without a grant. */
   readonly whenUnavailable?: 'wait' | 'fail'
 }
 
+/** What a success may say beside its result. */
 export interface SuccessOptions {
   /** Nothing was to be done: the success changes nothing. */
   readonly effect?: 'none' | undefined

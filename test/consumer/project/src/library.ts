@@ -9,4 +9,7 @@ await baton.close()
 
 await assert.rejects(open('redis://localhost'), { name: 'ArgumentError', message: /^there is no store 'redis:'; use / })
 // Its driver is a package of its own, which is not installed here.
-await assert.rejects(open('mysql://user@localhost/database'), { name: 'ArgumentError', message: /`npm install mysql2`$/ })
+await assert.rejects(open('mysql://user@localhost/database'), {
+  name: 'ArgumentError',
+  message: /`npm install mysql2`$/,
+})
