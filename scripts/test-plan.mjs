@@ -32,6 +32,7 @@ export const rounds = [
       tests: [
         'src',
         'test/consumer',
+        'test/deploy',
         'test/rules',
         'test/runner',
         'test/scenarios',

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -12,23 +12,14 @@ import {
   type ReplacedWord,
   realTime,
   replacedWords,
+  undocumented,
   withoutSql,
 } from './tidy/checks.ts'
+import { entriesOf } from './tidy/entries.ts'
 import { readTree, type SourceTree, treeOf } from './tidy/source-tree.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
-
-/** What users import: the sources of package.json's `exports`. A `*` stands for any of the folders there. */
-function entries(): string[] {
-  const { exports }: { exports: Record<string, { default: string }> } = JSON.parse(read('package.json'))
-  return Object.values(exports)
-    .map((each) => each.default.replace('./dist/', 'src/').replace('.js', '.ts'))
-    .flatMap((path) => {
-      const [folder, file] = path.split('*')
-      return file === undefined ? path : readdirSync(join(root, folder!)).map((name) => `${folder}${name}${file}`)
-    })
-}
 
 /** Where real time, timers and chance may be touched, and why. Everywhere else they are injected. */
 const REAL_TIME = {
@@ -69,12 +60,16 @@ const REPLACED: readonly ReplacedWord[] = [
   { word: 'manager', now: 'what it does' },
 ]
 
+/** What users of the SDK read in their editor: there the members have doc comments too. */
+const PUBLIC_TYPES = ['src/client/api.ts', 'src/client/options.ts']
+
 const PAGES = ['docs/architecture.md', 'docs/guarantees.md', 'CONTRIBUTING.md']
 
 const checks: Readonly<Record<string, (tree: SourceTree) => Finding[]>> = {
   'no file is too long to read': longFiles,
   'nothing under src imports from test': importsOfTests,
-  'every export is imported somewhere': (tree) => deadExports(tree, entries()),
+  'every export is imported somewhere': (tree) => deadExports(tree, entriesOf(root)),
+  'everything public has a doc comment': (tree) => undocumented(tree, entriesOf(root), PUBLIC_TYPES),
   'time, timers and chance are injected': (tree) => realTime(tree, Object.keys(REAL_TIME)),
   'stores/mysql is about MySQL': (tree) => withoutSql(tree, 'src/stores/mysql/', 'mysql2'),
   'one word an idea': (tree) => replacedWords(tree, REPLACED),
@@ -164,6 +159,29 @@ describe('the checks', () => {
       'bench/d.mjs': 'const { three } = await import(`${dist}/a/a.js`)',
     })
     expect(said(deadExports(tree, []))).toEqual(['src/a/a.ts: exports four, which nothing imports'])
+  })
+
+  test('what users see has a doc comment, wherever it is declared', () => {
+    const tree = treeOf({
+      'src/index.ts': "export { a, type B, f as g } from './a.ts'\nexport type * from './c.ts'",
+      'src/a.ts': [
+        'export const a = 1',
+        '/** Said. */',
+        'export interface B {',
+        '  readonly one: string',
+        '  /** Said. */',
+        '  two(): void',
+        '}',
+        '// Not for users.',
+        'export async function f() {}',
+        'export const inner = 1',
+      ].join('\n'),
+      'src/c.ts': 'export type C = {\n  three?: number\n}',
+    })
+    const unsaid = ['src/a.ts: a', 'src/a.ts: B.one', 'src/a.ts: f', 'src/c.ts: C']
+    expect(said(undocumented(tree, ['src/index.ts'], ['src/a.ts']))).toEqual(
+      unsaid.map((each) => `${each.replace(': ', ': says nothing of ')}, which users see`),
+    )
   })
 
   test.each([

@@ -1,99 +1,14 @@
 import type { GrantView, Json, Policy, PreviousAttempt, ResourceView, WaiterView } from '../core/index.ts'
 import type { WireEvent } from '../protocol/index.ts'
+import type { AskOptions, LeadOptions, LockOptions, OnceOptions, RunOptions, SuccessOptions } from './options.ts'
 
-export interface ConnectOptions {
-  /** Who asks: a machine, by id. Default: the host name. */
-  readonly node?: string
-  /** Default: `default`. */
-  readonly namespace?: string
-  /** How long the server keeps this client's grants and places in line without a sign of life. Default: 30 s. */
-  readonly ttlMs?: number
-  /** Sent as a bearer token. */
-  readonly token?: string
-  /** What to do while no server answers; can be said for each call too. Default: `wait`. */
-  readonly whenUnavailable?: WhenUnavailable
-  /** With `open` only: the largest result that is told to others, in bytes of JSON. Default: 16384, up to 262144. */
-  readonly resultLimit?: number
-  /** For `https:` servers: what to trust, and for mutual TLS who this is. PEM. */
-  readonly tls?: { readonly ca?: string | Buffer; readonly cert?: string | Buffer; readonly key?: string | Buffer }
-  /** Told of what is worth a line in a log: reconnects, a lost session. Never a secret. */
-  readonly onNotice?: (notice: string) => void
-}
-
-/**
- * Without a server: `wait` within the wait limit; `fail` with an `UnavailableError` after some seconds of trying; or
- * `run` anyway, without a grant (the context says so: its fence is 0).
- */
-export type WhenUnavailable = 'wait' | 'fail' | 'run'
-
-export interface AskOptions {
-  readonly namespace?: string
-  /**
-   * Only to enter a grant again: an open grant, or the owner of one of this node. Default: a fresh one, which excludes all
-   * others.
-   */
-  readonly owner?: string | { readonly owner: string; readonly node?: string }
-  /**
-   * How long it may take until the work begins, also where no server answers. Default: without limit. 0: does not stand in
-   * line, and waits for a second at most for somebody to answer.
-   */
-  readonly waitMs?: number
-  /** What version of the work it is about. */
-  readonly revision?: string
-  /** Disbelieve whatever is kept now, and one's own `verify`; a success that comes while it waits is believed. */
-  readonly force?: boolean
-  /** False: neither a success nor a skip adds this node to the references. */
-  readonly reference?: boolean
-  /** Drop this node's own reference in the same step. Default: true for `delete`. */
-  readonly dropReference?: boolean
-  /** False: refuse at once where it is busy. */
-  readonly queueing?: boolean
-  /** Gives the ask up: it leaves the queue. Once it is granted, this aborts the grant's own signal too. */
-  readonly signal?: AbortSignal
-  readonly whenUnavailable?: WhenUnavailable
-  /** Told of the place in line, and again when it is seen to have changed; 1 is next. */
-  readonly onQueued?: (position: number) => void
-  /** Told how far the one is that it waits for, once a second at most. */
-  readonly onProgress?: (progress: Json) => void
-  /** How often to look for the place anew, at the price of a request. Default: about once in the life of a lease. */
-  readonly placeEveryMs?: number
-}
-
-export interface RunOptions extends AskOptions {
-  /** Whether the work is there already. Runs before asking, on a skip, and after a grant. */
-  readonly verify?: () => boolean | Promise<boolean>
-  /** How long a success is good for those who ask later. Default: as the row of the operation says. */
-  readonly keepMs?: number
-}
-
-export interface OnceOptions extends Omit<RunOptions, 'reference' | 'dropReference'> {
-  /** How long a success is good for those who ask later. Default: 0, it is only for those who waited. */
-  readonly keepMs?: number
-}
-
-export interface LockOptions
-  extends Pick<
-    AskOptions,
-    | 'namespace'
-    | 'owner'
-    | 'waitMs'
-    | 'queueing'
-    | 'signal'
-    | 'whenUnavailable'
-    | 'onQueued'
-    | 'onProgress'
-    | 'placeEveryMs'
-  > {}
-
-export interface LeadOptions
-  extends Pick<AskOptions, 'namespace' | 'waitMs' | 'signal' | 'onQueued' | 'onProgress' | 'placeEveryMs'> {
-  /** While no server answers: stand on (default), or give up. Nobody leads without a grant. */
-  readonly whenUnavailable?: 'wait' | 'fail'
-}
+export type * from './options.ts'
 
 /** What a callback gets. */
 export interface RunContext {
+  /** The node that runs it: this one. */
   readonly node: string
+  /** The owner of the grant: give it to `owner` of another call to enter the grant again. */
   readonly owner: string
   /** The fencing token: give it to whatever the work writes to. 0 where it runs without a grant. */
   readonly fence: number
@@ -115,7 +30,9 @@ export interface RunContext {
 
 /** What a leader gets. */
 export interface LeadContext {
+  /** The node that leads: this one. */
   readonly node: string
+  /** The owner of the grant. */
   readonly owner: string
   /** Rises with every leader: give it to whatever the leader writes to. */
   readonly fence: number
@@ -125,44 +42,52 @@ export interface LeadContext {
 
 /** Who leads at the moment. */
 export interface Leader {
+  /** The node that leads. */
   readonly node: string
+  /** Its fence: rises with every leader. */
   readonly fence: number
+  /** When it was granted. */
   readonly since: Date
 }
 
 /** The work was done here. */
 export type Performed<Result> = {
+  /** It was done here. */
   readonly status: 'performed'
+  /** What the callback returned. */
   readonly result: Result
+  /** Of the grant; 0 where it ran without one. */
   readonly fence: number
+  /** The node that did it: this one. */
   readonly by: string
+  /** When it was done. */
   readonly at: Date
 }
 /** The work has been done already, by somebody else. */
 export type Skipped<Result> = {
+  /** Nothing was done here. */
   readonly status: 'skipped'
   /** As the one that did it returned it, as JSON; absent where it returned nothing or is not known. */
   readonly result: Result | undefined
   /** It returned something that is too large to be told, or not JSON. */
   readonly resultOmitted: boolean
+  /** Of the success that it rests on; of its own grant where `verify` found the work then; 0 where there is neither. */
   readonly fence: number
   /** The node that did it; absent where the skip rests on references or on `verify` alone. */
   readonly by: string | undefined
+  /** When it was done; absent where that is not known. */
   readonly at: Date | undefined
 }
+/** How it came to be done: here, or already elsewhere. */
 export type Done<Result> = Performed<Result> | Skipped<Result>
-
-export interface SuccessOptions {
-  /** Nothing was to be done: the success changes nothing. */
-  readonly effect?: 'none' | undefined
-  /** How long it is good for those who ask later. Default: as the row of the operation says. */
-  readonly keepMs?: number | undefined
-}
 
 /** A lock that is held. Leaving its scope releases it, whatever has happened there. */
 export interface Lock extends AsyncDisposable {
+  /** What is locked. */
   readonly resource: string
+  /** The node that holds it: this one. */
   readonly node: string
+  /** The owner of the grant: give it to `owner` of another call to enter the lock again. */
   readonly owner: string
   /** The fencing token: give it to whatever is written to under the lock. 0 where there is no grant (`whenUnavailable`). */
   readonly fence: number
@@ -174,34 +99,53 @@ export interface Lock extends AsyncDisposable {
 
 /** The right to run the operation now. Disposing of it without an outcome is a failure. */
 export interface Grant extends AsyncDisposable {
+  /** It is held, or was. */
   readonly status: 'granted'
+  /** What may be done. */
   readonly operation: string
+  /** What it is done to. */
   readonly resource: string
+  /** The node that holds it: this one. */
   readonly node: string
+  /** The owner of the grant: give it to `owner` of another call to enter the grant again. */
   readonly owner: string
+  /** The fencing token: give it to whatever the work writes to. */
   readonly fence: number
+  /** 1 for the first in a row of failures. */
   readonly attempt: number
+  /** How the attempt before this one ended. */
   readonly previous: PreviousAttempt | undefined
   /** Aborts, with a `GrantLostError`, when the grant is lost. */
   readonly signal: AbortSignal
+  /** Who waits in all queues of the resource now, all of them, oldest first. */
   waiters(): Promise<readonly WaiterView[]>
+  /** Who holds the resource now under other operations. */
   holders(): Promise<readonly GrantView[]>
+  /** Says how far it is, for those who watch. Never throws. */
   progress(progress: Json): void
   /** Reports the outcome and lets go. The first report counts; another one after it throws. */
   succeed(result?: unknown, options?: SuccessOptions): Promise<void>
+  /** Reports a failure and lets go: the next in line takes over, unless it is `permanent`. */
   fail(error: unknown, options?: { readonly permanent?: boolean }): Promise<void>
+  /** Lets go: it does not count as an attempt, and the next in line goes on. */
   cancel(): Promise<void>
 }
 
+/** Which nodes use which resource. */
 export interface References {
+  /** The nodes that use a resource. */
   list(resource: string, options?: { readonly namespace?: string }): Promise<readonly string[]>
+  /** Says that a node (default: this one) uses a resource. Returns how many do now. */
   add(resource: string, options?: { readonly namespace?: string; readonly node?: string }): Promise<number>
+  /** Says that a node (default: this one) uses a resource no longer. Returns how many still do. */
   release(resource: string, options?: { readonly namespace?: string; readonly node?: string }): Promise<number>
   /** A dead node: all of its references go. Returns how many resources that touched. */
   dropNode(node: string, options?: { readonly namespace?: string }): Promise<number>
 }
 
+/** A client, of a server (`connect`) or on a store (`open`). Disposing of it closes it. */
 export interface Baton extends AsyncDisposable {
+  /** The node that it asks for. */
   readonly node: string
   /** A plain fair mutex: one at a time in the whole cluster, in the order in which they asked. */
   lock<Result>(
@@ -251,6 +195,7 @@ export interface Baton extends AsyncDisposable {
     resource: string,
     options?: Omit<AskOptions, 'waitMs' | 'queueing'>,
   ): Promise<Grant | null>
+  /** Which nodes use which resource. */
   readonly references: References
   /** Of those who wait it has the first thousand: `waiters` has them all. */
   status(resource: string, options?: { readonly namespace?: string }): Promise<ResourceView>
@@ -263,6 +208,10 @@ export interface Baton extends AsyncDisposable {
     readonly node?: string
     readonly active?: boolean
   }): AsyncIterable<ResourceView>
+  /**
+   * As an operator: takes a grant away from its holder, only the one with this fence if one is given. Returns whose
+   * it was.
+   */
   revoke(
     operation: string,
     resource: string,
@@ -274,6 +223,7 @@ export interface Baton extends AsyncDisposable {
     readonly resource?: string
     readonly signal?: AbortSignal
   }): AsyncIterable<WireEvent>
+  /** The policy that counts now, and its version. */
   policy(): Promise<{ readonly version: number; readonly policy: Policy }>
   /** Checks and completes the policy, and replaces the present one. */
   applyPolicy(policy: unknown, expectedVersion: number): Promise<{ readonly version: number; readonly policy: Policy }>

@@ -51,6 +51,7 @@ export interface Acquire {
   readonly classic?: boolean
 }
 
+/** The holder lets go of a hold, and says how the work ended. */
 export type Release = {
   readonly type: 'release'
   readonly operation: string
@@ -120,6 +121,7 @@ export interface Heard {
   readonly askers: readonly HeardAsker[]
 }
 
+/** One who has heard its answer. */
 export interface HeardAsker {
   readonly operation: string
   readonly node?: string | undefined
@@ -143,11 +145,13 @@ export interface Leave extends Omit<SessionLost, 'type'> {
   readonly type: 'leave'
 }
 
+/** A node uses the resource. */
 export interface AddReference {
   readonly type: 'add-reference'
   readonly node: string
 }
 
+/** A node uses the resource no longer. */
 export interface ReleaseReference {
   readonly type: 'release-reference'
   readonly node: string
@@ -159,6 +163,7 @@ export interface DropNode {
   readonly node: string
 }
 
+/** All that can be said to a resource. */
 export type Command =
   | Acquire
   | Release
@@ -194,5 +199,7 @@ interface Replies {
   'drop-node': ReferencesReply
 }
 
+/** What a command is answered. */
 export type ReplyTo<C extends Command> = Replies[C['type']]
+/** What any command is answered. */
 export type Reply = Replies[keyof Replies]

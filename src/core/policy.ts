@@ -24,6 +24,7 @@ export interface OperationPolicy {
   readonly queueing?: boolean
 }
 
+/** The switches of a namespace, and its table of operations. */
 export interface NamespacePolicy {
   /** One grant per key, or one per resource. */
   readonly exclusion: 'operation' | 'resource'
@@ -58,6 +59,7 @@ export const plainOperation: OperationPolicy = {
   contradicts: [],
 }
 
+/** The rows that every table has, unless it says otherwise. */
 export const builtInOperations: Readonly<Record<string, OperationPolicy>> = {
   pull: {
     ...plainOperation,
@@ -87,6 +89,7 @@ const NEW_ROWS = new Set(['once', 'lead'])
 /** An operation of a classic client's own: work that is done once, and of which nothing is kept. */
 const unlistedOperation: OperationPolicy = { ...plainOperation, waitersOnSuccess: 'skip' }
 
+/** The policy of a namespace about which nothing is said. */
 export const defaultNamespacePolicy: NamespacePolicy = {
   exclusion: 'operation',
   queueing: true,
@@ -96,8 +99,10 @@ export const defaultNamespacePolicy: NamespacePolicy = {
   operations: builtInOperations,
 }
 
+/** The policy of a store about which nothing is said. */
 export const defaultPolicy: Policy = { namespaces: { default: defaultNamespacePolicy } }
 
+/** The policy of a namespace: its own, or that of `default`. */
 export function policyOf(policy: Policy, namespace: string): NamespacePolicy {
   const own = Object.hasOwn(policy.namespaces, namespace) ? policy.namespaces[namespace] : undefined
   return own ?? policy.namespaces.default ?? defaultNamespacePolicy
@@ -156,6 +161,7 @@ export function saidIn({ namespaces }: Policy): SaidPolicy {
   return { namespaces: said }
 }
 
+/** Whether two policies say the same. */
 export function isSamePolicy(one: Policy, other: Policy): boolean {
   return JSON.stringify(saidIn(one)) === JSON.stringify(saidIn(other))
 }

@@ -1,5 +1,7 @@
+/** What can be told to others: results and progress. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
+/** The work was done; `effect: none`: there was nothing to do. */
 export type SuccessOutcome = {
   readonly outcome: 'success'
   readonly result?: Json
@@ -9,7 +11,9 @@ export type SuccessOutcome = {
   /** How long it is good, as the one that did it says; absent: as the table says. */
   readonly keepMs?: number
 }
+/** The work failed; `permanent`: no other try would do better, and the queue ends. */
 export type FailureOutcome = { readonly outcome: 'failure'; readonly error: string; readonly permanent?: boolean }
+/** The holder gave up; the next in line goes on. */
 export type CancelledOutcome = { readonly outcome: 'cancelled' }
 
 /** How a holder says that its grant ended. */
@@ -21,6 +25,7 @@ export type Outcome =
   | { readonly outcome: 'expired'; readonly error: string }
   | { readonly outcome: 'revoked'; readonly error: string }
 
+/** Why the core says no. `errors` in the protocol says what each means. */
 export type RefusalCode =
   | 'busy'
   | 'in-use'
@@ -44,6 +49,7 @@ export interface PreviousAttempt {
   readonly error: string | undefined
 }
 
+/** The right to run the operation now. */
 export interface Granted {
   readonly status: 'granted'
   readonly fence: number
@@ -52,6 +58,7 @@ export interface Granted {
   readonly holds: number
 }
 
+/** A place in line; 1 is next. */
 export interface Queued {
   readonly status: 'queued'
   readonly position: number
@@ -80,6 +87,7 @@ export interface Failed {
   readonly attempts: number
 }
 
+/** No, and why. */
 export interface Refused {
   readonly status: 'refused'
   readonly code: RefusalCode
@@ -88,8 +96,10 @@ export interface Refused {
 /** The final answers of a waiter. */
 export type Answer = Skip | Failed | Refused
 
+/** What an ask is answered. */
 export type AcquireReply = Granted | Queued | Answer
 
+/** The hold has ended. */
 export interface Released {
   readonly status: 'released'
   readonly outcome: Outcome['outcome']
@@ -97,19 +107,26 @@ export interface Released {
   readonly holdsLeft: number
 }
 
+/** What a release is answered. */
 export type ReleaseReply = Released | Refused
+/** What a renewal is answered. */
 export type RenewReply = { readonly status: 'renewed'; readonly expiresInMs?: number } | Refused
 /** What the ask was when it was taken back. */
 export type CancelReply = { readonly status: 'cancelled'; readonly was: 'granted' | 'queued' | 'nothing' } | Refused
+/** Whose grant was ended, or why none was. */
 export type RevokeReply = { readonly status: 'revoked'; readonly fence: number; readonly node: string } | Refused
+/** What a report of progress is answered. */
 export type ProgressReply = { readonly status: 'noted' } | Refused
+/** How many nodes reference the resource now. */
 export type ReferencesReply = { readonly status: 'references'; readonly count: number } | Refused
 /** `kept`: there was something to drop. References, which it leaves alone, may be a reason to skip all the same. */
 export type ForgetReply =
   | { readonly status: 'forgotten'; readonly kept: boolean; readonly references: number }
   | Refused
+/** The answer to commands that are never refused. */
 export type DoneReply = { readonly status: 'done' }
 
+/** A refusal with this code. */
 export function refused(code: RefusalCode): Refused {
   return { status: 'refused', code }
 }

@@ -59,6 +59,7 @@ export interface Waiters {
   list(limit: number, afterTicket?: number): Waiter[]
 }
 
+/** The right of one actor to run an operation, with the holds that keep it. */
 export interface Grant {
   readonly operation: string
   readonly owner: string
@@ -189,6 +190,7 @@ export const SHARED_HOLD = '-'
 /** The parts of a resource that may be large. A store brings its own, or those of `resourceInMemory`. */
 export type Keeping = Pick<Resource, 'waiters' | 'answers' | 'released'>
 
+/** A resource that nobody has asked for yet. */
 export function newResource(namespace: string, id: string, { waiters, answers, released }: Keeping): Resource {
   return {
     namespace,

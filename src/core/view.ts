@@ -10,6 +10,7 @@ import type { AcquireReply, Json, Outcome, Skip } from './reply.ts'
 import { type Resource, revisionOf, type Waiter } from './state.ts'
 import { type Context, turnOf } from './turn.ts'
 
+/** Who holds, since when, and how far the work is. */
 export interface GrantView {
   readonly operation: string
   readonly node: string
@@ -23,6 +24,7 @@ export interface GrantView {
   readonly progress?: Json
 }
 
+/** Who waits, for what, and since when. */
 export interface WaiterView {
   readonly operation: string
   readonly node: string
@@ -31,6 +33,7 @@ export interface WaiterView {
   readonly revision?: string
 }
 
+/** A success on which those who ask later skip, until `untilMs`. */
 export interface KeptView {
   readonly operation: string
   readonly node: string
@@ -42,6 +45,7 @@ export interface KeptView {
   readonly resultOmitted?: true
 }
 
+/** How the last grant of an operation ended. */
 export interface RecentView {
   readonly operation: string
   readonly node: string
@@ -65,6 +69,7 @@ export interface ResourceView {
   readonly recent: readonly RecentView[]
 }
 
+/** A resource as people and programs see it, with the first of its waiters. */
 export function viewOf(resource: Resource, waiterLimit = 1_000): ResourceView {
   return {
     namespace: resource.namespace,
@@ -118,6 +123,7 @@ export interface WaiterPage {
   readonly next?: number
 }
 
+/** A page of the waiters of a resource, after a ticket. */
 export function waitersOf(resource: Resource, { after = 0, limit }: { after?: number; limit: number }): WaiterPage {
   const found = resource.waiters.list(limit + 1, after)
   const page = found.slice(0, limit)
@@ -127,11 +133,13 @@ export function waitersOf(resource: Resource, { after = 0, limit }: { after?: nu
 /** Where an ask stands at this moment: what a new listener is told first. */
 export type Standing = (AcquireReply & { readonly claimed?: boolean }) | { readonly status: 'nothing' }
 
+/** Which ask of an actor is meant. */
 export interface AskToLookAt extends ActorName {
   readonly operation: string
   readonly hold: string
 }
 
+/** Where an ask stands now. Changes nothing. */
 export function standingOf(resource: Resource, context: Context, ask: AskToLookAt): Standing {
   const turn = turnOf(resource, context)
   const { operation } = ask

@@ -21,6 +21,7 @@ type ServiceErrorCode =
   | 'unknown-outcome'
   | 'internal'
 
+/** Every code that a request can be answered with; codes are stable. */
 export type ErrorCode = RefusalCode | ServiceErrorCode
 
 /** Every code that a request can be answered with. docs/protocol.md shows this table; a test compares the two. */

@@ -15,6 +15,7 @@ import { Streams } from './streams.ts'
 import type { Token } from './tokens.ts'
 import { serveBatch, serveRequests } from './v1.ts'
 
+/** What a server is made of; all but the service has a default. */
 export interface AppOptions {
   readonly service: Service
   /** Who may ask what. Default: everybody everything. */

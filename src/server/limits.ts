@@ -18,6 +18,7 @@ export interface ServerLimits {
   readonly idleMs: number
 }
 
+/** The limits of a server about which nothing is said. */
 export const defaultLimits: ServerLimits = {
   bodyBytes: LIMITS.bodyBytes,
   streams: 10_000,

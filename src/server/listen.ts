@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
+/** Where to listen. */
 export interface ListenOptions {
   /** Default: 127.0.0.1. */
   readonly host?: string

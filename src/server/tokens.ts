@@ -14,6 +14,7 @@ const tokenSchema = z
   })
   .refine(({ role, nodes }) => (role === 'node') === (nodes !== undefined), 'a node token has nodes, others have none')
 
+/** A token that may enter, by its SHA-256, and what it may do. */
 export type Token = z.output<typeof tokenSchema>
 
 /** The tokens that a server knows. Throws at the start where one of them is not as it should be. */

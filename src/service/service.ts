@@ -10,6 +10,7 @@ import { type Explained, Requests } from './requests.ts'
 import { Sweeper } from './sweeper.ts'
 import { systemTimers, type Timers } from './timers.ts'
 
+/** What a service is made of; all but the store has a default. */
 export interface ServiceOptions {
   readonly store: Store
   readonly timers?: Timers

@@ -4,6 +4,7 @@ export interface Timers {
   after(delayMs: number, callback: () => void): () => void
 }
 
+/** The timers of this process. They do not keep it alive. */
 export const systemTimers: Timers = {
   after(delayMs, callback) {
     const timer = setTimeout(callback, Math.min(delayMs, 2 ** 31 - 1))

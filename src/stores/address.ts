@@ -5,6 +5,7 @@ export function nameOf({ namespace, resource }: Address): string {
   return JSON.stringify([namespace, resource])
 }
 
+/** The address that a name stands for. */
 export function addressOf(name: string): Address {
   const [namespace, resource] = JSON.parse(name)
   return { namespace, resource }

@@ -17,6 +17,7 @@ export interface WrittenResource {
   readonly references?: readonly string[]
 }
 
+/** A resource as it is written down. */
 export function writtenOf(resource: Resource): WrittenResource {
   const { fence, ticket, successes, grants, pauses, kept, recent, contradicted, references } = resource
   return {

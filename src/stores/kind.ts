@@ -2,6 +2,7 @@ import type { Policy } from '../core/index.ts'
 import type { StepTaken } from './resident/resident.ts'
 import type { Clock, Store } from './store.ts'
 
+/** What every kind of store is opened with. */
 export interface OpenStoreOptions {
   /** The clock that counts, unless the store has one of its own. */
   readonly clock: Clock
@@ -18,6 +19,7 @@ export interface OpenStoreOptions {
   readonly sync?: boolean
 }
 
+/** How a store is. */
 export interface CheckReport {
   readonly isSound: boolean
   /** What was found, a sentence each. */

@@ -21,6 +21,7 @@ export interface Address {
 /** An event as a store carries it: what happened, to which resource, when, and in which order. */
 export type StoreEvent = Event & Address & { readonly seq: number; readonly atMs: number }
 
+/** The session of a client. */
 export interface SessionRequest {
   /** Chosen by the client, hard to guess: opening the same one again renews it. */
   readonly session: string
@@ -28,6 +29,7 @@ export interface SessionRequest {
   readonly ttlMs: number
 }
 
+/** The session is alive for its ttl from now on, or it is gone. */
 export type SessionReply =
   /** `places`: how many hang off it, so that a client notices one that it does not know of. */
   { readonly status: 'alive'; readonly ttlMs: number; readonly places: number } | typeof SESSION_LOST
@@ -49,6 +51,7 @@ export interface AskAt extends Address, ActorName {
   readonly hold: string
 }
 
+/** Which resources are wanted, a page at a time. */
 export interface ListQuery {
   readonly namespace?: string
   /** Ids that start with this. */
@@ -62,11 +65,13 @@ export interface ListQuery {
   readonly limit: number
 }
 
+/** A page of resources; `next` is where the following one begins, absent where this is the last. */
 export interface Page {
   readonly resources: readonly ResourceView[]
   readonly next?: string
 }
 
+/** How much there is in a store. */
 export interface Counts {
   readonly resources: number
   readonly grants: number
@@ -74,6 +79,7 @@ export interface Counts {
   readonly sessions: number
 }
 
+/** A policy, and its version, which rises with every change. */
 export interface VersionedPolicy {
   readonly version: number
   readonly policy: Policy

@@ -16,6 +16,7 @@ export interface Timing {
   uniqueName(): string
 }
 
+/** Time and chance of this process. */
 export const systemTiming: Timing = {
   monoMs: () => performance.now(),
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),

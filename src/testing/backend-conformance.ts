@@ -6,6 +6,7 @@ import { keepingSessions } from './conformance/backend-sessions.ts'
 import { transactions } from './conformance/backend-transactions.ts'
 import { SimulatedClock } from './simulated-clock.ts'
 
+/** The backend under test, and the test runner. */
 export interface BackendConformanceOptions {
   readonly name: string
   /** A process of its own on the data of that name, its time this clock's. New data is empty, but for a policy. */

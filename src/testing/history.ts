@@ -85,6 +85,7 @@ export interface ServerRecord {
   readonly count: number
 }
 
+/** One thing that happened, or that somebody was told. */
 export type HistoryRecord =
   | StepRecord
   | AnswerRecord
@@ -93,6 +94,7 @@ export type HistoryRecord =
   | CallRecord
   | ClientRecord
   | ServerRecord
+/** Everything that was noted in one run, in its order. */
 export type History = readonly HistoryRecord[]
 
 /** A line that a person can read. */

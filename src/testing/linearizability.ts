@@ -10,16 +10,19 @@ export interface Operation {
   readonly reply?: object
 }
 
+/** An order in which the operations can have happened one by one, or how far one could be found. */
 export type Linearization =
   | { readonly linearizable: true; readonly order: readonly Operation[] }
   /** `order` is the longest that could be found, `stuck` what could have come next, with the answer it should have had. */
   | { readonly linearizable: false; readonly order: readonly Operation[]; readonly stuck: readonly Stuck[] }
 
+/** An operation that could have come next, and the answer that it should have had. */
 export interface Stuck {
   readonly operation: Operation
   readonly expected: object
 }
 
+/** By which rules the operations are judged. */
 export interface LinearizabilityOptions {
   readonly policy: NamespacePolicy
 }

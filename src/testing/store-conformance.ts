@@ -10,6 +10,7 @@ import { sessions } from './conformance/sessions.ts'
 import { sharing } from './conformance/sharing.ts'
 import { SimulatedClock } from './simulated-clock.ts'
 
+/** The store under test, and the test runner. */
 export interface ConformanceOptions {
   readonly name: string
   /**
@@ -27,6 +28,7 @@ export interface ConformanceOptions {
   readonly skip?: readonly { readonly test: string; readonly reason: string }[]
 }
 
+/** What a store under test is opened with. */
 export interface ConformanceStore {
   readonly clock: Clock
   readonly policy: Policy

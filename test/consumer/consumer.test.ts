@@ -1,38 +1,14 @@
-import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { consumerOf, root, run } from './consumer-project.ts'
 
-const run = promisify(execFile)
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const project = fileURLToPath(new URL('project', import.meta.url))
 let folder: string
 let installed: string
 
-/** A project of somebody else, which has nothing but the package, as it would be published, and its dependencies. */
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'baton-consumer-'))
-  await cp(project, folder, { recursive: true })
-  const packed = join(folder, 'packed')
-  await mkdir(packed)
-  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', packed], {
-    cwd: root,
-  })
-  const [{ filename }] = JSON.parse(stdout)
-  installed = join(folder, 'node_modules', 'baton')
-  await mkdir(installed, { recursive: true })
-  await run('tar', ['-xzf', join(packed, filename), '-C', installed, '--strip-components=1'])
-  // As an install would, but without the network.
-  const { dependencies } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))
-  for (const name of [...Object.keys(dependencies), '@types/node']) {
-    const link = join(folder, 'node_modules', name)
-    await mkdir(dirname(link), { recursive: true })
-    await symlink(join(root, 'node_modules', name), link)
-  }
+  ;({ folder, installed } = await consumerOf('project'))
 }, 60_000)
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -54,7 +30,10 @@ test('its store passes the conformance suite under node:test', async () => {
   expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1])).toBeGreaterThan(20)
 }, 120_000)
 
-test('every subpath can be imported; one that needs a driver says which', async () => {
+test.each([
+  ['imported', 'module', (name: string) => `await import('${name}')`],
+  ['required', 'commonjs', (name: string) => `require('${name}')`],
+])('every subpath can be %s; one that needs a driver says which', async (_, type, loading) => {
   const { exports, peerDependencies } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))
   const stores = await readdir(join(installed, 'dist/stores'), { withFileTypes: true })
   const open = stores.filter(({ name }) => existsSync(join(installed, 'dist/stores', name, 'index.js')))
@@ -62,7 +41,7 @@ test('every subpath can be imported; one that needs a driver says which', async 
     subpath.includes('*') ? open.map(({ name }) => subpath.replace('*', name)) : subpath,
   )
   const load = (subpath: string) =>
-    node('--input-type=module', '--eval', `await import('baton${subpath.slice(1)}')`).then(
+    node(`--input-type=${type}`, '--eval', loading(`baton${subpath.slice(1)}`)).then(
       () => 'loaded',
       ({ stderr }) => /Cannot find package '(.*?)'/.exec(stderr)?.[1] ?? stderr,
     )

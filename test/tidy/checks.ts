@@ -51,6 +51,38 @@ function allExports(tree: SourceTree, path: string): string[] {
   return file ? [...file.exports.keys(), ...file.stars.flatMap((star) => allExports(tree, star))] : []
 }
 
+/** All files that some files need, by importing them, passing them on or loading them by name; those files included. */
+export function reachable(tree: SourceTree, entries: readonly string[]): ReadonlySet<string> {
+  const found = new Set<string>()
+  const add = (path: string): void => {
+    const file = tree.get(path)
+    if (!file || found.has(path)) return
+    found.add(path)
+    const passed = [...file.exports.values()].flatMap((each) => each?.from ?? [])
+    for (const from of [...file.takes.map((each) => each.from), ...passed, ...file.stars]) add(from)
+  }
+  for (const entry of entries) add(entry)
+  return found
+}
+
+/** What users can import and what no doc comment explains; of the types in `explained`, their members too. */
+export function undocumented(tree: SourceTree, entries: readonly string[], explained: readonly string[]): Finding[] {
+  const findings = new Map<string, Finding>()
+  const find = (path: string, name: string): void => {
+    const file = tree.get(path)
+    const passed = file?.exports.get(name)
+    if (passed) find(passed.from, passed.name)
+    if (file && !file.exports.has(name)) for (const star of file.stars) find(star, name)
+    for (const [declared, isDocumented] of file?.declarations ?? []) {
+      const isMeant = declared === name || (explained.includes(path) && declared.startsWith(`${name}.`))
+      if (isMeant && !isDocumented)
+        findings.set(`${path} ${declared}`, { path, what: `says nothing of ${declared}, which users see` })
+    }
+  }
+  for (const entry of entries) for (const name of allExports(tree, entry)) find(entry, name)
+  return [...findings.values()]
+}
+
 const CLOCKS = ['Date.now', 'new Date()', 'performance.now', 'process.hrtime', 'Math.random']
 const TIMERS = ['setTimeout', 'setInterval', 'randomBytes', 'randomUUID']
 

@@ -11,6 +11,8 @@ export interface Taken {
 export interface SourceFile {
   readonly path: string
   readonly lines: number
+  /** What it declares, each with whether a doc comment stands above it; members of types as `Type.member`. */
+  readonly declarations: ReadonlyMap<string, boolean>
   readonly takes: readonly Taken[]
   /** The packages that it imports. */
   readonly packages: ReadonlySet<string>
@@ -53,7 +55,27 @@ function sourceFile(path: string, text: string, paths: ReadonlySet<string>): Sou
     const source = `src/${built}.ts`
     if (paths.has(source) && source !== path) found.takes.push({ from: source, names: 'mentioned' })
   }
-  return { ...found.all(), path, lines: text.split('\n').length - 1 }
+  return { ...found.all(), path, lines: text.split('\n').length - 1, declarations: declarationsIn(text) }
+}
+
+const DECLARATION = /^(?:export )?(?:abstract |async )*(?:const|function|class|interface|type) (\w+)/
+const MEMBER = /^ {2}(?:readonly )?(\w+)\??[:(<]/
+
+/** By the lines of the text, as the formatter lays them out: the syntax tree has no comments. */
+function declarationsIn(text: string): Map<string, boolean> {
+  const found = new Map<string, boolean>()
+  const note = (name: string, isDocumented: boolean) => found.set(name, isDocumented || found.get(name) === true)
+  let above = ''
+  let type: string | undefined
+  for (const line of text.split('\n')) {
+    const name = DECLARATION.exec(line)?.[1]
+    const member = MEMBER.exec(line)?.[1]
+    if (name !== undefined) note(name, above.endsWith('*/'))
+    if (name !== undefined || line === '}') type = /\b(interface|type) /.test(line) ? name : undefined
+    if (type !== undefined && member !== undefined) note(`${type}.${member}`, above.endsWith('*/'))
+    above = line
+  }
+  return found
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the nodes of a syntax tree, looked at by their type.
@@ -74,7 +96,7 @@ class Found {
     this.#path = path
   }
 
-  all(): Omit<SourceFile, 'path' | 'lines'> {
+  all(): Omit<SourceFile, 'path' | 'lines' | 'declarations'> {
     return {
       takes: this.takes,
       packages: this.#packages,

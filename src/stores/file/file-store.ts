@@ -24,6 +24,7 @@ import { nodeDisk } from './node-disk.ts'
 import { readStore } from './read-store.ts'
 import { Running, type RunningOptions } from './running.ts'
 
+/** All but the directory and the clock has a default. */
 export interface FileStoreOptions {
   readonly directory: string
   readonly clock: Clock

@@ -18,6 +18,7 @@ import { type View, Views } from '../views.ts'
 
 export type { StepTaken } from '../resident/resident.ts'
 
+/** All but the clock has a default. */
 export interface MemoryStoreOptions {
   readonly clock: Clock
   readonly policy?: Policy

@@ -9,6 +9,7 @@ import { onceOn } from './start.ts'
 const NEWEST = migrations.at(-1)!.number
 const LOCK_S = 30
 
+/** What a migration did, and the version of the tables after it. */
 export interface Migrated {
   /** The numbers of the steps that were applied just now. */
   readonly applied: readonly number[]

@@ -11,6 +11,7 @@ import { query } from './packet.ts'
 import { refuseUnfit, refuseWithoutRights } from './server.ts'
 import { startPatiently } from './start.ts'
 
+/** All but the URL has a default. */
 export interface MysqlStoreOptions {
   readonly url: string
   /** The first process writes it down; every later one must be configured alike. Absent: whatever is stored counts. */
@@ -22,6 +23,7 @@ export interface MysqlStoreOptions {
   readonly recordHistory?: boolean
 }
 
+/** Keeps everything in a database of MySQL or MariaDB, which any number of processes share. Makes its tables. */
 export async function openMysqlStore(options: MysqlStoreOptions): Promise<Store> {
   const { timing = systemTiming, policy, recordHistory } = options
   return startPatiently(timing, async () => {

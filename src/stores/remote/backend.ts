@@ -113,6 +113,7 @@ export interface Transaction {
  */
 export type OpenMode = 'wait' | 'free' | 'read'
 
+/** A resource to be opened. */
 export interface Opening {
   readonly address: Address
   /** Sessions of which has to be known whether they are alive. */
@@ -121,6 +122,7 @@ export interface Opening {
   readonly parts: readonly Wanted[]
 }
 
+/** What was found when resources were opened. */
 export interface Opened {
   readonly nowMs: number
   readonly policyVersion: number
@@ -131,6 +133,7 @@ export interface Opened {
   readonly resources: readonly (OpenedResource | undefined)[]
 }
 
+/** What was found of one resource. */
 export interface OpenedResource {
   /** What was written of it last; nothing where it is new. */
   readonly text: string | undefined
@@ -165,14 +168,17 @@ export interface Part {
   readonly memories?: readonly StoredMemory[]
 }
 
+/** A waiter as it is stored. */
 export interface StoredWaiter {
   readonly waiter: Waiter
   /** The process that its session is at, if it has one. */
   readonly process: string | undefined
 }
 
+/** `answer`: what an ask was told in the end. `released`: how an ask ended. */
 export type MemoryKind = 'answer' | 'released'
 
+/** What is remembered of an ask. */
 export interface StoredMemory extends AskName {
   readonly kind: MemoryKind
   readonly value: KeptAnswer | EndedAsk
@@ -199,6 +205,7 @@ export interface Change {
   readonly steps: readonly StepRecord[]
 }
 
+/** The text of a resource, and what has to be found without reading it. */
 export interface WrittenState {
   readonly text: string
   readonly grants: number
@@ -221,6 +228,7 @@ export interface StepRecord {
   readonly events: readonly Event[]
 }
 
+/** What is due now, and when something will be next. */
 export interface Due {
   readonly resources: readonly Address[]
   readonly sessions: readonly string[]
@@ -229,16 +237,19 @@ export interface Due {
   readonly waiting: number
 }
 
+/** A session that was renewed, and how many places hang off it. */
 export interface RenewedSession {
   readonly ttlMs: number
   readonly places: number
 }
 
+/** A session that has ended, and the places that hang off it. */
 export interface EndedSession {
   readonly how: 'left' | 'lost'
   readonly places: readonly Place[]
 }
 
+/** A policy as it is stored. */
 export interface WrittenPolicy {
   readonly version: number
   readonly text: string

@@ -28,6 +28,7 @@ import { ResidentSessions } from './sessions.ts'
 import { type Dormancy, Shards } from './shards.ts'
 import type { Slot } from './slot.ts'
 
+/** A command that was run on a resource, when, and what came of it. */
 export interface StepTaken extends Address {
   readonly nowMs: number
   readonly command: Command

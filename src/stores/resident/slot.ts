@@ -7,7 +7,7 @@ export class Slot {
   readonly name: string
   live: Resource | undefined
   /** Where its text stands while it is not live: a page that it shares with others, and which bytes of it. */
-  page = nothing
+  page: Buffer = nothing
   from = 0
   to = 0
   /** It has grants or waiters. */

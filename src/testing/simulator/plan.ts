@@ -35,6 +35,7 @@ export interface Swarm {
   readonly lengthMs: number
 }
 
+/** Something that a client does. */
 export interface Action {
   readonly atMs: number
   readonly client: number
@@ -60,6 +61,7 @@ export interface Action {
   readonly draw: number
 }
 
+/** Something that goes wrong, and for how long. */
 export type Fault = { readonly atMs: number; readonly forMs: number } & (
   | { readonly kind: 'pause-client' | 'crash-client'; readonly client: number }
   | { readonly kind: 'pause-server' | 'crash-server'; readonly server: number }
@@ -79,6 +81,7 @@ export const ADVERSARY = 'mallory'
 const ACTIONS = 160
 const FAULTS_MIN = 5
 
+/** The plan that a seed stands for. */
 export function planOf(seed: number): Plan {
   const random = seededRandom(seed)
   const swarm = swarmOf(random)

@@ -1,6 +1,7 @@
 import { filePlanOf, planOf } from './plan.ts'
 import { type RunResult, simulate } from './simulate.ts'
 
+/** Which seeds to run, and on what. */
 export interface SeedsOptions {
   /** How many. */
   readonly seeds: number

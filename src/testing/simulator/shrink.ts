@@ -2,6 +2,7 @@ import type { Violation } from '../check-history.ts'
 import type { Plan } from './plan.ts'
 import { type RunResult, simulate } from './simulate.ts'
 
+/** The smallest plan that was found to fail in the same way. */
 export interface Shrunk {
   readonly plan: Plan
   readonly result: RunResult

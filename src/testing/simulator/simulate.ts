@@ -7,6 +7,7 @@ import { Observer } from './observer.ts'
 import type { Plan } from './plan.ts'
 import { World } from './world.ts'
 
+/** What came of a run. */
 export interface RunResult {
   readonly violations: readonly Violation[]
   /** The same plan gives the same hash, or the run was not deterministic. */

@@ -7,6 +7,9 @@ const baton = await open('memory:', { node: 'consumer' })
 assert.deepEqual(await excludes(baton), { performed: 5, together: 1 })
 await baton.close()
 
-await assert.rejects(open('redis://localhost'), { name: 'TypeError', message: /^there is no store 'redis:'; use / })
+await assert.rejects(open('redis://localhost'), { name: 'ArgumentError', message: /^there is no store 'redis:'; use / })
 // Its driver is a package of its own, which is not installed here.
-await assert.rejects(open('mysql://user@localhost/database'), { name: 'TypeError', message: /`npm install mysql2`$/ })
+await assert.rejects(open('mysql://user@localhost/database'), {
+  name: 'ArgumentError',
+  message: /`npm install mysql2`$/,
+})

@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readFile, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+export const run = promisify(execFile)
+export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** What `npm pack` says of the tarball that it would make, or has made in a folder. */
+export async function pack(cwd: string, destination?: string): Promise<{ filename: string; paths: string[] }> {
+  const flags = destination === undefined ? ['--dry-run'] : ['--pack-destination', destination]
+  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', ...flags], { cwd })
+  const [{ filename, files }] = JSON.parse(stdout)
+  return { filename, paths: files.map(({ path }: { path: string }) => path).sort() }
+}
+
+/**
+ * A project of somebody else, made of a folder beside this file. It has nothing but the package, as it would be published, and
+ * its dependencies.
+ */
+export async function consumerOf(project: string): Promise<{ folder: string; installed: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'baton-consumer-'))
+  await cp(fileURLToPath(new URL(project, import.meta.url)), folder, { recursive: true })
+  const packed = join(folder, 'packed')
+  await mkdir(packed)
+  const { filename } = await pack(root, packed)
+  const installed = join(folder, 'node_modules', 'baton')
+  await mkdir(installed, { recursive: true })
+  await run('tar', ['-xzf', join(packed, filename), '-C', installed, '--strip-components=1'])
+  // As an install would, but without the network.
+  const { dependencies } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))
+  for (const name of [...Object.keys(dependencies), '@types/node']) {
+    const link = join(folder, 'node_modules', name)
+    await mkdir(dirname(link), { recursive: true })
+    await symlink(join(root, 'node_modules', name), link)
+  }
+  return { folder, installed }
+}

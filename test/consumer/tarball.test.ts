@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { cp, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import { reachable } from '../tidy/checks.ts'
+import { entriesOf } from '../tidy/entries.ts'
+import { readTree } from '../tidy/source-tree.ts'
+import { pack, root, run } from './consumer-project.ts'
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+let paths: readonly string[]
+beforeAll(async () => {
+  ;({ paths } = await pack(root))
+}, 60_000)
+
+test('the tarball has what users can import or start, its declarations, the docs, and nothing else', () => {
+  const sources = [...reachable(readTree(root, ['src']), [...entriesOf(root), 'src/main.ts'])]
+  const built = sources.flatMap((path) =>
+    ['.js', '.d.ts', '.d.cts'].map((ending) => path.replace('src/', 'dist/').replace(/\.ts$/, ending)),
+  )
+  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => `docs/${path}`)
+  expect(paths).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', ...docs, ...built].sort())
+})
+
+test('of the tests it has those of `baton/testing`, and what BATON_HISTORY needs', () => {
+  expect(paths).toContain('dist/testing/server-history.js')
+  expect(paths).toContain('dist/testing/simulator/simulate.js')
+  expect(paths.filter((path) => /\/harness\/|\/unit\/|\/simulator\/cli|\.test\.|\.map$/.test(path))).toEqual([])
+})
+
+test('a tarball is packed from a fresh build', () => {
+  expect(manifest.scripts.prepack).toBe('node scripts/build.mjs')
+})
+
+/** Installing from git, npm clones, installs what it takes to build, and calls `prepare`. */
+test('a clone from git builds itself, to the same tarball', async () => {
+  const clone = await mkdtemp(join(tmpdir(), 'baton-clone-'))
+  try {
+    const { stdout } = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
+    const isNeeded = (path: string) => path !== '' && !path.startsWith('test/')
+    for (const path of stdout.split('\0').filter(isNeeded)) await cp(join(root, path), join(clone, path))
+    await symlink(join(root, 'node_modules'), join(clone, 'node_modules'))
+    await run('npm', ['run', 'prepare'], { cwd: clone })
+    expect((await pack(clone)).paths).toEqual(paths)
+  } finally {
+    await rm(clone, { recursive: true })
+  }
+}, 60_000)

@@ -1,0 +1,206 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { validate } from 'dockerfile-utils'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readTokensFile } from '../src/cli/config/file.ts'
+import { serveConfig } from '../src/cli/config/serve-config.ts'
+import { EXIT } from '../src/cli/index.ts'
+import { buildApp, listen, Service, systemClock } from '../src/server/index.ts'
+import { openMemoryStore } from '../src/stores/memory/index.ts'
+import {
+  type Environment,
+  pathTo,
+  read,
+  readDockerfile,
+  readObjects,
+  readUnit,
+  readYaml,
+  root,
+} from './deploy/files.ts'
+
+const run = promisify(execFile)
+const folder = mkdtempSync(join(tmpdir(), 'baton-deploy-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const dockerfile = readDockerfile()
+const compose = readYaml('compose.yaml')
+const objects = readObjects('kubernetes.yaml')
+const unit = readUnit('baton.service')
+const TOKENS = pathTo('tokens.example.toml')
+const STORE = 'file:/var/lib/baton'
+const PORT = 8086
+
+/** What `baton serve` makes of an environment; where that names tokens, they are those of the example. */
+const configOf = ({ BATON_TOKENS, ...env }: Environment) =>
+  serveConfig({
+    flags: {},
+    env: { ...env, ...(BATON_TOKENS !== undefined && { BATON_TOKENS: TOKENS }) },
+    warn: (sentence) => expect.fail(sentence),
+  })
+
+/** The variables that `baton serve --help` names, and Node's own. */
+let known: readonly string[]
+let url: string
+let close: () => Promise<void>
+
+beforeAll(async () => {
+  const { stdout } = await run(process.execPath, ['dist/main.js', 'serve', '--help'], { cwd: root })
+  known = ['NODE_ENV', ...(stdout.match(/\bBATON_[A-Z_]+/g) ?? [])]
+  const clock = systemClock()
+  const service = new Service({ store: openMemoryStore({ clock }) })
+  const app = buildApp({ service, tokens: readTokensFile(TOKENS) })
+  url = await listen(app, { port: 0 })
+  close = async () => {
+    await app.close()
+    await service.close()
+    clock.stop()
+  }
+})
+afterAll(() => close())
+
+const expectKnown = (environment: Environment) =>
+  expect(Object.keys(environment).filter((name) => !known.includes(name))).toEqual([])
+
+describe('the image', () => {
+  test('nothing is wrong with the Dockerfile, nor with what it copies', () => {
+    expect(validate(read('Dockerfile'))).toEqual([])
+    const given = read('Dockerfile.dockerignore').split('\n')
+    for (const path of dockerfile.copied) {
+      expect(existsSync(join(root, path)), path).toBe(true)
+      expect(given).toContain(`!${path === 'scripts/' ? 'scripts/build.mjs' : path}`)
+    }
+    expect(new Set(dockerfile.bases)).toEqual(new Set(['node:22-slim']))
+  })
+
+  test('its server is not root, keeps its data on a volume, and wants tokens', () => {
+    expect(dockerfile.argumentsOf('USER')).toEqual(['node'])
+    expect(dockerfile.argumentsOf('VOLUME')).toEqual(['/var/lib/baton'])
+    expect(dockerfile.argumentsOf('EXPOSE')).toEqual([String(PORT)])
+    expect(dockerfile.entrypoint).toEqual(['baton', 'serve'])
+    expectKnown(dockerfile.environment)
+    expect(() => configOf(dockerfile.environment)).toThrow('name tokens with --tokens FILE')
+    const config = configOf({ ...dockerfile.environment, BATON_TOKENS: '' })
+    expect(config).toMatchObject({ host: '0.0.0.0', port: PORT, store: STORE })
+  })
+
+  test('its health check passes where a server answers, and fails where none does', () => {
+    const [program, ...args] = dockerfile.healthcheck
+    expect(program).toBe('node')
+    const check = (port: string) => run(process.execPath, args, { env: { BATON_PORT: port } })
+    return Promise.all([
+      expect(check(new URL(url).port)).resolves.toEqual({ stdout: '', stderr: '' }),
+      expect(check('1')).rejects.toMatchObject({ code: 1 }),
+    ])
+  })
+
+  const hasEngine = spawnSync('docker', ['info'], { timeout: 5_000 }).status === 0
+  if (hasEngine) test('Docker builds it, and its server is ready', buildAndAsk, 600_000)
+  else
+    test('no Docker engine answers here, so it is not built: its commands are well-formed, and npm knows them', () => {
+      const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+      expect(dockerfile.commands.length).toBeGreaterThan(2)
+      for (const command of dockerfile.commands) {
+        expect(spawnSync('sh', ['-n', '-c', command]).status, command).toBe(0)
+        for (const [, script] of command.matchAll(/npm run (\S+)/g)) expect(scripts).toHaveProperty(script!)
+      }
+    })
+})
+
+async function buildAndAsk(): Promise<void> {
+  const docker = async (...args: string[]) => (await run('docker', args, { cwd: root })).stdout.trim()
+  await docker('build', '-f', 'deploy/Dockerfile', '-t', 'baton-test', '.')
+  const container = await docker('run', '--detach', '--publish', `127.0.0.1::${PORT}`, 'baton-test', '--insecure')
+  try {
+    const address = await docker('port', container, String(PORT))
+    const isReady = () => fetch(`http://${address}/readyz`).then(({ ok }) => ok)
+    await expect.poll(() => isReady().catch(() => false), { timeout: 30_000 }).toBe(true)
+  } finally {
+    await docker('rm', '--force', '--volumes', container)
+  }
+}
+
+test('compose: the image on this machine alone, with a volume, and tokens that come as a secret', () => {
+  const { baton } = compose.services
+  expect(join(root, 'deploy', baton.build.context, baton.build.dockerfile)).toBe(pathTo('Dockerfile'))
+  expect(baton.ports).toEqual([`127.0.0.1:${PORT}:${PORT}`])
+  const [volume, path] = baton.volumes[0].split(':')
+  expect(Object.keys(compose.volumes)).toEqual([volume])
+  expect(dockerfile.argumentsOf('VOLUME')).toEqual([path])
+  expectKnown(baton.environment)
+  expect(baton.secrets.map((name: string) => `/run/secrets/${name}`)).toEqual([baton.environment.BATON_TOKENS])
+  expect(Object.keys(compose.secrets)).toEqual(baton.secrets)
+  expect(configOf({ ...dockerfile.environment, ...baton.environment })).toMatchObject({ port: PORT, store: STORE })
+})
+
+describe('kubernetes', () => {
+  const pod = objects.StatefulSet.spec.template.spec
+  const [container] = pod.containers
+  const environment = Object.fromEntries(container.env.map(({ name, value }: Record<string, string>) => [name, value]))
+
+  test('one server on a volume of its own, which is not root', () => {
+    expect(Object.keys(objects)).toEqual(['Secret', 'Service', 'StatefulSet'])
+    expect(objects.StatefulSet.spec.replicas).toBe(1)
+    expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000, fsGroup: 1000 })
+    expect(container.securityContext).toMatchObject({ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false })
+    const [claim] = objects.StatefulSet.spec.volumeClaimTemplates
+    const namesOf = (things: readonly { readonly name: string }[]) => things.map(({ name }) => name)
+    expect(namesOf(container.volumeMounts)).toEqual(namesOf([claim.metadata, ...pod.volumes]))
+    expect([container.volumeMounts[0].mountPath]).toEqual(dockerfile.argumentsOf('VOLUME'))
+    expectKnown(environment)
+    expect(configOf({ ...dockerfile.environment, ...environment })).toMatchObject({ port: PORT, store: STORE })
+  })
+
+  test('the Service does not set BATON_PORT, and finds the server', () => {
+    expect(() => configOf({ BATON_PORT: 'tcp://10.0.0.1:8086' })).toThrow('is not a port')
+    expect(pod.enableServiceLinks).toBe(false)
+    const { selector, ports } = objects.Service.spec
+    expect(objects.StatefulSet.spec.template.metadata.labels).toEqual(selector)
+    expect(ports[0]).toMatchObject({ port: PORT, targetPort: container.ports[0].name })
+    expect(container.ports[0].containerPort).toBe(PORT)
+  })
+
+  test.each(['livenessProbe', 'readinessProbe', 'startupProbe'])('%s is answered, without a token', async (name) => {
+    const { path, port } = container[name].httpGet
+    expect(port).toBe(container.ports[0].name)
+    expect((await fetch(url + path)).status).toBe(200)
+    expect((await fetch(`${url}/v1/resources`)).status).toBe(401)
+  })
+
+  test('its tokens are such as the server takes', () => {
+    const [file] = Object.keys(objects.Secret.stringData)
+    expect(pod.volumes[0].secret.secretName).toBe(objects.Secret.metadata.name)
+    expect(environment.BATON_TOKENS).toBe(join(container.volumeMounts[1].mountPath, file!))
+    const path = join(folder, 'tokens.toml')
+    writeFileSync(path, objects.Secret.stringData[file!])
+    expect(readTokensFile(path)).toHaveLength(1)
+  })
+})
+
+describe('systemd', () => {
+  test('the server has a user and a directory of its own, and starts again unless it was called wrongly', () => {
+    const environment = Object.fromEntries(unit.Environment!.map((each) => each.split(/=(.*)/s)))
+    expectKnown(environment)
+    expect(configOf(environment)).toMatchObject({ host: '127.0.0.1', port: PORT, store: STORE })
+    expect(unit).toMatchObject({ DynamicUser: ['yes'], StateDirectory: ['baton'], Restart: ['on-failure'] })
+    expect(unit.RestartPreventExitStatus).toEqual([String(EXIT.usage)])
+    expect(unit.ExecStart![0]).toMatch(/\/baton serve$/)
+  })
+
+  const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
+  if (hasSystemd)
+    test('systemd-analyze finds nothing wrong with the unit', async () => {
+      // It looks whether the program is there.
+      const path = join(folder, 'baton.service')
+      writeFileSync(path, read('baton.service').replace('/usr/local/bin/baton', process.execPath))
+      expect(await run('systemd-analyze', ['verify', path])).toEqual({ stdout: '', stderr: '' })
+    })
+  else
+    test('systemd-analyze is not here: the unit has the three sections, and nothing but settings in them', () => {
+      const lines = read('baton.service').split('\n')
+      expect(lines.filter((line) => line.startsWith('['))).toEqual(['[Unit]', '[Service]', '[Install]'])
+      expect(lines.filter((line) => !/^(#.*|\[\w+\]|\w+=.*|)$/.test(line))).toEqual([])
+    })
+})
