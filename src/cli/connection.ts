@@ -109,7 +109,7 @@ function optionsOf(flags: ConnectionFlags, { env, stderr }: CliContext): Connect
   const tls = tlsOf(flags, env)
   return {
     node: flags.node ?? (env.BATON_NODE || undefined),
-    namespace: namespaceOf(flags, { env }),
+    namespace: flags.namespace ?? (env.BATON_NAMESPACE || undefined),
     token: flags.token ?? (env.BATON_TOKEN || undefined),
     ...(tls && { tls }),
     whenUnavailable: 'fail',

@@ -15,7 +15,7 @@ describe('durations', () => {
 
   test.each(['', '10', 's', '-2s', '2 s', '2sec', '1e3s', 'forever'])("'%s' is refused with an example", (text) => {
     expect(() => parseDuration(text)).toThrow(UsageError)
-    expect(() => parseDuration(text)).toThrow(/500ms, 2s, 10m or 1h/)
+    expect(() => parseDuration(text)).toThrow(/500ms, 2s, 10m, 1h or 7d/)
   })
 
   test('a duration outside of its limits is refused, and the limits are said', () => {
