@@ -33,6 +33,7 @@ export const rounds = [
         'src',
         'test/consumer',
         'test/deploy',
+        'test/readme',
         'test/rules',
         'test/runner',
         'test/scenarios',
