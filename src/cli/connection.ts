@@ -84,9 +84,9 @@ async function reach(flags: ConnectionFlags, options: ConnectOptions, context: C
   }
 }
 
-/** That of the flags, of the environment, or `default`. */
-export function namespaceOf({ namespace }: ConnectionFlags, { env }: Pick<CliContext, 'env'>): string {
-  return namespace ?? (env.BATON_NAMESPACE || 'default')
+/** That of the flags or of the environment. Nothing where none is named: then lists go over all. */
+export function namespaceOf({ namespace }: ConnectionFlags, { env }: Pick<CliContext, 'env'>): string | undefined {
+  return namespace ?? (env.BATON_NAMESPACE || undefined)
 }
 
 /** A server's own store is no way around it: only one that processes share. */

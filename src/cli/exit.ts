@@ -1,5 +1,12 @@
 import { CommanderError } from 'commander'
-import { BatonError, FailedForGoodError, GrantLostError, RefusedError, UnavailableError } from '../client/errors.ts'
+import {
+  ArgumentError,
+  BatonError,
+  FailedForGoodError,
+  GrantLostError,
+  RefusedError,
+  UnavailableError,
+} from '../client/errors.ts'
 
 /** The exit codes of Baton: an interface, after sysexits.h. */
 export const EXIT = {
@@ -75,7 +82,8 @@ const adviceOn: Readonly<Record<string, string>> = {
 }
 
 function codeOf(error: unknown): number {
-  if (error instanceof UsageError) return EXIT.usage
+  // What the SDK was given came from the command line.
+  if (error instanceof UsageError || error instanceof ArgumentError) return EXIT.usage
   if (error instanceof FailedForGoodError) return EXIT.failedForGood
   if (error instanceof UnavailableError) return EXIT.unreachable
   if (error instanceof GrantLostError) return EXIT.grantLost
