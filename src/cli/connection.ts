@@ -95,9 +95,9 @@ async function openStore(store: string, options: ConnectOptions): Promise<Baton>
   return open(store, options)
 }
 
-/** That of the flags, of the environment, or `default`. */
-export function namespaceOf({ namespace }: ConnectionFlags, { env }: Pick<CliContext, 'env'>): string {
-  return namespace ?? (env.BATON_NAMESPACE || 'default')
+/** That of the flags or of the environment. Nothing where none is named: then lists go over all. */
+export function namespaceOf({ namespace }: ConnectionFlags, { env }: Pick<CliContext, 'env'>): string | undefined {
+  return namespace ?? (env.BATON_NAMESPACE || undefined)
 }
 
 /** A server's own store is no way around it: only one that processes share. */
@@ -109,7 +109,7 @@ function optionsOf(flags: ConnectionFlags, { env, stderr }: CliContext): Connect
   const tls = tlsOf(flags, env)
   return {
     node: flags.node ?? (env.BATON_NODE || undefined),
-    namespace: flags.namespace ?? (env.BATON_NAMESPACE || undefined),
+    namespace: namespaceOf(flags, { env }),
     token: flags.token ?? (env.BATON_TOKEN || undefined),
     ...(tls && { tls }),
     whenUnavailable: 'fail',

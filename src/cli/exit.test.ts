@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
-import { FailedForGoodError, GrantLostError, RefusedError, UnavailableError } from '../client/errors.ts'
+import { ArgumentError, FailedForGoodError, GrantLostError, RefusedError, UnavailableError } from '../client/errors.ts'
 import { Exit, exitOf, UsageError } from './exit.ts'
 
 test.each<[unknown, number]>([
   [new UsageError('x'), 64],
+  [new ArgumentError('x'), 64],
   [new RefusedError('bad-request', 'x'), 64],
   [new RefusedError('unknown-operation', 'x'), 64],
   [new FailedForGoodError({ by: 'node-a', error: 'x', permanent: true }), 65],

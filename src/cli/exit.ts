@@ -82,6 +82,7 @@ const adviceOn: Readonly<Record<string, string>> = {
 }
 
 function codeOf(error: unknown): number {
+  // What the SDK was given came from the command line.
   if (error instanceof UsageError || error instanceof ArgumentError) return EXIT.usage
   if (error instanceof FailedForGoodError) return EXIT.failedForGood
   if (error instanceof UnavailableError) return EXIT.unreachable

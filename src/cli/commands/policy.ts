@@ -62,7 +62,7 @@ Example:
   $ baton policy set exclusion=resource --namespace build`,
     )
     .action(async (rows: string[], flags: ApplyFlags) => {
-      const said = checkedSaid(saidByRows(rows, namespaceOf(flags, context)), 'the policy')
+      const said = checkedSaid(saidByRows(rows, namespaceOf(flags, context) ?? 'default'), 'the policy')
       const text = await withBaton(flags, context, (baton) => change(baton, { said, ...flags }))
       context.stdout.write(text)
       done(EXIT.ok)
