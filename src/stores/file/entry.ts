@@ -1,4 +1,4 @@
-import { type Command, completePolicy, type Facts, type Policy } from '../../core/index.ts'
+import { type Command, completePolicy, type Facts, type Policy, type SaidPolicy } from '../../core/index.ts'
 import type { Resident } from '../resident/resident.ts'
 import type { SessionRequest, VersionedPolicy } from '../store.ts'
 
@@ -10,7 +10,7 @@ export type Entry =
   | readonly ['step', nowMs: number, namespace: string, resource: string, command: Command, facts?: Facts]
   | readonly ['open', session: SessionRequest]
   | readonly ['end', session: string]
-  | readonly ['policy', StoredPolicy]
+  | readonly ['policy', SaidStoredPolicy]
   /** What follows was decided by this edition of the rules; where it names none, and before the first of them, by the first. */
   | readonly ['restart', nowMs: number, edition?: number]
 
@@ -19,8 +19,15 @@ export interface StoredPolicy extends VersionedPolicy {
   readonly configured: Policy
 }
 
+/** What users have said of it; older versions wrote all of it. */
+interface SaidStoredPolicy {
+  readonly version: number
+  readonly policy: SaidPolicy
+  readonly configured: SaidPolicy
+}
+
 /** As it is with the rows and columns that an edition has. */
-export function completed({ policy, configured, version }: StoredPolicy, edition: number): StoredPolicy {
+export function completed({ policy, configured, version }: SaidStoredPolicy, edition: number): StoredPolicy {
   return { version, policy: completePolicy(policy, edition), configured: completePolicy(configured, edition) }
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { EDITION, isSamePolicy, type Policy } from '../../core/index.ts'
+import { EDITION, isSamePolicy, type Policy, saidIn } from '../../core/index.ts'
 import type { Listeners } from '../resident/listeners.ts'
 import type { Resident, StepTaken } from '../resident/resident.ts'
 import type { SessionRequest, VersionedPolicy } from '../store.ts'
@@ -93,16 +93,16 @@ export class Running {
   /** From here on it is served: everybody who was alive has its whole time once more. */
   async restart(nowMs: number, configured: Policy | undefined): Promise<void> {
     const stored = completed(this.resident.policy as StoredPolicy, EDITION)
+    this.#lastMs = nowMs
     this.resident.policy = stored
+    this.resident.edition = EDITION
+    this.#add(['restart', nowMs, EDITION])
+    this.resident.recover(nowMs)
     const isNew = stored.version === 0
     if (isNew || (configured && !isSamePolicy(configured, stored.configured))) {
       const policy = configured ?? stored.policy
       this.#setPolicy({ version: stored.version + 1, policy, configured: policy })
     }
-    this.#lastMs = nowMs
-    this.resident.edition = EDITION
-    this.#add(['restart', nowMs, EDITION])
-    this.resident.recover(nowMs)
     this.resident.takeStock()
     await this.#commit.durable()
   }
@@ -147,7 +147,8 @@ export class Running {
 
   #setPolicy(policy: StoredPolicy): void {
     this.resident.policy = policy
-    this.#add(['policy', policy])
+    const { version, configured } = policy
+    this.#add(['policy', { version, policy: saidIn(policy.policy), configured: saidIn(configured) }])
   }
 
   #ran(step: StepTaken): void {

@@ -6,7 +6,8 @@ import type { EndedAsk, Json, KeptAnswer } from '../../core/index.ts'
  */
 export class SharedResults {
   readonly list: Json[]
-  readonly #places = new Map<Json, number>()
+  /** By the fence of the success. */
+  readonly #places = new Map<number, number>()
 
   constructor(list: readonly Json[] = []) {
     this.list = [...list]
@@ -17,7 +18,7 @@ export class SharedResults {
     const { answer } = kept
     if (answer.status !== 'skip' || !isWorthIt(answer.result)) return kept
     const { result, ...without } = answer
-    return { ...kept, answer: { ...without, resultAt: this.#placeOf(result) } as Written }
+    return { ...kept, answer: { ...without, resultAt: this.#placeOf(answer.fence, result) } as Written }
   }
 
   /** As it was. What an older version has written has its result in it. */
@@ -26,9 +27,9 @@ export class SharedResults {
     return resultAt === undefined ? kept : { ...kept, answer: { ...answer, result: this.list[resultAt]! } }
   }
 
-  #placeOf(result: Json): number {
-    const place = this.#places.get(result) ?? this.list.push(result) - 1
-    this.#places.set(result, place)
+  #placeOf(fence: number, result: Json): number {
+    const place = this.#places.get(fence) ?? this.list.push(result) - 1
+    this.#places.set(fence, place)
     return place
   }
 }
