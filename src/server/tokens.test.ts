@@ -65,6 +65,8 @@ test('a node token acts for its nodes and nobody else', async () => {
   expect(await said('/v1/references/drop-node', { node: 'b' })).toBe(200)
   expect(await said('/v1/sessions/open', { session: 's', node: 'b' })).toBe(200)
   expect((await get('/v1/resources', bearer('of-b'))).status).toBe(200)
+  // What is kept is nobody's: every node may have it done again.
+  expect(await said('/v1/forget', { operation: 'pull', resource: 'x' })).toBe(200)
 })
 
 test('an owner is no secret: the same one of another node is somebody else', async () => {
