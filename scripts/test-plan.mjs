@@ -3,6 +3,7 @@
 const MARIADB = [
   'src/stores/mysql/mysql-store.test.ts',
   'src/testing/harness/mariadb.test.ts',
+  'test/e2e/examples-mysql.test.ts',
   'test/e2e/mysql-faults.test.ts',
   'test/e2e/mysql-paused.test.ts',
   'test/e2e/mysql.test.ts',
