@@ -2,7 +2,16 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Two files run at a time: what takes long begins first, so that nothing long is left for one of the two at the end. */
-const LONGEST = ['mysql-faults', 'e2e/faults', 'e2e/file-store', 'e2e/mysql', 'e2e/examples', 'e2e/fuzz', 'e2e/cli', 'core.property']
+const LONGEST = [
+  'mysql-faults',
+  'e2e/faults',
+  'e2e/file-store',
+  'e2e/mysql',
+  'e2e/examples',
+  'e2e/fuzz',
+  'e2e/cli',
+  'core.property',
+]
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
