@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type Baton, connect, open } from '../../src/client/index.ts'
 import { until } from './cli-process.ts'
 import { ExampleRuns, endWell, openDay } from './example-runs.ts'
@@ -30,6 +30,8 @@ export async function withRuns(url: string, body: (where: Where) => Promise<void
 
 /** What the examples have to do wherever they run: three processes each, counted by what they wrote down. */
 export function exampleCases(url: () => string): void {
+  // Each starts six processes or more.
+  vi.setConfig({ testTimeout: 60_000 })
   const on = (body: (where: Where) => Promise<void>) => () => withRuns(url(), body)
 
   test.concurrent(

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import { type AskOptions, type Baton, type Grant, SkippedError } from '../../src/client/index.ts'
@@ -5,6 +6,8 @@ import { openFolder, type Running, startProgram, until } from './cli-process.ts'
 
 /** Programs of `examples/` as real processes, and what they wrote down about what they did. */
 
+/** The processes that are waited for need the machine more. */
+const LOOK_MS = 50
 const NODES = ['a', 'b', 'c'] as const
 
 // biome-ignore lint/suspicious/noExplicitAny: a line that an example wrote, each with what it has to say.
@@ -46,28 +49,38 @@ export async function endWell(processes: readonly Running[]): Promise<void> {
   for (const { ended } of processes) expect(await ended).toEqual({ code: 0, stdout: '', stderr: '' })
 }
 
+interface Work {
+  readonly operation: string
+  readonly resource: string
+  readonly ask?: AskOptions
+}
+
 /**
  * Takes the work itself as soon as the store lets anybody do it: when what was kept is over by the store's own clock. Then
  * lets as many stand in line as shall come at the same moment, and leaves it to them.
  */
-export async function openDay(
-  baton: Baton,
-  work: { readonly operation: string; readonly resource: string; readonly ask?: AskOptions },
-): Promise<{ begin(count: number): Promise<void> }> {
-  const { operation, resource, ask } = work
-  const grant = await until<Grant>(`the success of ${resource} is over`, () =>
-    baton.tryAcquire(operation, resource, ask).then(
-      (grant) => grant ?? false,
-      (error) => {
-        if (error instanceof SkippedError) return false
-        throw error
-      },
-    ),
-  )
+export async function openDay(baton: Baton, work: Work) {
+  const { resource } = work
+  const grant = await until(`the success of ${resource} is over`, () => tryTake(baton, work))
   return {
-    async begin(count) {
-      await until(`${count} wait for ${resource}`, async () => (await baton.waiters(resource)).length === count)
+    async begin(count: number, before?: () => Promise<unknown>): Promise<void> {
+      await until(`${count} wait for ${resource}`, async () => {
+        const isFull = (await baton.waiters(resource)).length === count
+        if (!isFull) await sleep(LOOK_MS)
+        return isFull
+      })
+      await before?.()
       await grant.cancel()
     },
+  }
+}
+
+async function tryTake(baton: Baton, { operation, resource, ask }: Work): Promise<Grant | undefined> {
+  try {
+    return (await baton.tryAcquire(operation, resource, ask)) ?? undefined
+  } catch (error) {
+    if (!(error instanceof SkippedError)) throw error
+    await sleep(LOOK_MS)
+    return undefined
   }
 }

@@ -1,3 +1,5 @@
+import KeyvMysql from '@keyv/mysql'
+import { Cacheable } from 'cacheable'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Mariadb, startMariadb } from '../../src/testing/harness/mariadb.ts'
 import { killRest, baton as runCommand } from './cli-process.ts'
@@ -25,15 +27,29 @@ test.concurrent('cache fill: with the limit raised, 49 of fifty asks are told al
     expect(where.runs.notes('read cache')).toEqual([])
   }))
 
+const LARGE = 17 * 1024
+
 test.concurrent('cacheable with a second level in MySQL: one process loads 17 KB, the others read it there', () =>
   withRuns(url, async ({ baton, runs }) => {
     const gate = await openDay(baton, { operation: 'once', resource: 'cache:prices' })
-    const env = { CACHE_URL: await mariadb.createDatabase('cache'), ASKS: '10', BYTES: `${17 * 1024}` }
+    const env = { CACHE_URL: await mariadb.createDatabase('cache'), ASKS: '10', BYTES: `${LARGE}` }
     const processes = runs.startThree('cacheable-prices', env)
     await gate.begin(3)
     await endWell(processes)
     // Nothing is kept by Baton: whoever comes later finds it in the second level.
     await endWell([runs.start('cacheable-prices', 'd', env)])
     expect(runs.notes('load')).toHaveLength(1)
-    expect(runs.notes('answer').map(({ bytes }) => bytes)).toEqual(Array(40).fill(17 * 1024))
+    expect(runs.notes('answer').map(({ bytes }) => bytes)).toEqual(Array(40).fill(LARGE))
+  }))
+
+test.concurrent('cacheable: what came into the second level while a process waited is not loaded again', () =>
+  withRuns(url, async ({ baton, runs }) => {
+    const gate = await openDay(baton, { operation: 'once', resource: 'cache:prices' })
+    const cacheUrl = await mariadb.createDatabase('filled')
+    const processes = runs.startThree('cacheable-prices', { CACHE_URL: cacheUrl, BYTES: '1' })
+    const cache = new Cacheable({ secondary: new KeyvMysql(cacheUrl) })
+    await gate.begin(3, () => cache.set('prices', 'x'.repeat(LARGE)))
+    await endWell(processes)
+    await cache.disconnect()
+    expect(runs.notes().map(({ did, bytes }) => `${did} ${bytes}`)).toEqual(Array(3).fill(`answer ${LARGE}`))
   }))
