@@ -8,6 +8,7 @@ const LONGEST = [
   'e2e/faults',
   'e2e/file-store',
   'e2e/mysql',
+  'e2e/examples',
   'e2e/fuzz',
   'e2e/cli',
   'core.property',

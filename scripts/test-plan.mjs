@@ -5,6 +5,7 @@ const OPENSSL = ['src/server/tls.test.ts', 'test/e2e/cli-secure.test.ts', 'test/
 const MARIADB = [
   'src/stores/mysql/mysql-store.test.ts',
   'src/testing/harness/mariadb.test.ts',
+  'test/e2e/examples-mysql.test.ts',
   'test/e2e/mysql-faults.test.ts',
   'test/e2e/mysql-paused.test.ts',
   'test/e2e/mysql.test.ts',

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 /** The built product as processes of its own, each ended by its pid. */
 
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
 export interface End {
   readonly code: number | null
@@ -25,10 +25,20 @@ export interface Running {
 const children = new Set<ChildProcess>()
 
 export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
+  return startProgram(process.execPath, [MAIN, ...args], { env })
+}
+
+/** Any program beside the product, e.g. one that uses it. */
+export function startProgram(
+  program: string,
+  args: readonly string[],
+  { env = {}, cwd }: { readonly env?: NodeJS.ProcessEnv; readonly cwd?: string } = {},
+): Running {
   if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run \`npm run build\` first`)
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(program, args, {
     env: { ...cleanEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    cwd,
   })
   children.add(child)
   let stdout = ''

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { open } from '../../src/client/index.ts'
 import { type Mariadb, startMariadb } from '../../src/testing/harness/mariadb.ts'
 import { baton, killRest, openFolder, start, startServer, until } from './cli-process.ts'
 import { killLibraries, LibraryProcess } from './library.ts'
@@ -96,6 +97,23 @@ test('a holder that is killed is followed within its ttl and a second', async ()
   const { atMs } = await ask.ended
   expect(atMs - killedMs).toBeLessThan(ttlMs + 1_000)
   await waiter.close()
+}, 60_000)
+
+test('whoever waits is told within seconds, though the one that did the work leaves at once', async () => {
+  const waiting = await Promise.all(Array.from({ length: 6 }, (_, index) => open(url, { node: `n${index}` })))
+  const doer = await open(url, { node: 'doer' })
+  const grant = await doer.acquire('once', 'r')
+  let queued = 0
+  const onQueued = () => void queued++
+  const asks = waiting.map((each) => each.once('r', () => 'again', { onQueued }))
+  await until('all stand in line', () => queued === 6)
+  await grant.succeed()
+  await doer.close()
+  const leftMs = Date.now()
+  for (const ask of asks) expect((await ask).status).toBe('skipped')
+  // A bell that was not rung is heard after half a minute.
+  expect(Date.now() - leftMs).toBeLessThan(10_000)
+  await Promise.all(waiting.map((each) => each.close()))
 }, 60_000)
 
 test('five idle waiters cost fewer than two statements a second in all, and no old view of the database', async () => {

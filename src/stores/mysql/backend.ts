@@ -121,7 +121,7 @@ export class MysqlBackend implements Backend {
   }
 
   async close(): Promise<void> {
-    const tidied = this.#bell.stop().then(() => this.#mailbox.close())
+    const tidied = Promise.all([this.#ringer.done(), this.#bell.stop().then(() => this.#mailbox.close())])
     // What is left behind where the database does not answer is cleared away by others.
     await this.#connections.within(TIDY_MS, tidied).catch(() => {})
     await this.#connections.close()

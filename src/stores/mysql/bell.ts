@@ -138,6 +138,7 @@ export class Ringer {
   readonly #connections: Connections
   #processes = new Set<string>()
   #busy = false
+  #working = Promise.resolve()
 
   constructor(connections: Connections) {
     this.#connections = connections
@@ -145,7 +146,12 @@ export class Ringer {
 
   ring(processes: readonly string[]): void {
     for (const process of processes) this.#processes.add(process)
-    if (!this.#busy && this.#processes.size > 0) void this.#work()
+    if (!this.#busy && this.#processes.size > 0) this.#working = this.#work()
+  }
+
+  /** When everybody has been rung at who was to be: whoever closes before that leaves them listening for half a minute. */
+  done(): Promise<void> {
+    return this.#working
   }
 
   /** Who is not rung at hears of its mail when it listens next: nothing is lost, so nothing is said of failures. */
