@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connect } from '../../src/client/index.ts'
 import { killRest, openFolder, startServer, type TestServer, until } from './cli-process.ts'
 
 let server: TestServer
@@ -119,28 +118,3 @@ describe.concurrent('by intent', () => {
     expect(lines('signals')).toEqual(['begun', ...signals])
   })
 })
-
-test.each(['wait', 'fail', 'run'] as const)(
-  'a server that is stopped: waitMs 500 is back within 0.8 s (%s)',
-  async (whenUnavailable) => {
-    const stopped = await startServer()
-    const baton = await connect(stopped.url, { node: 'a', whenUnavailable })
-    // Once with a session that is open, once without one.
-    for (const isWarm of [false, true]) {
-      if (isWarm) await baton.lock('warm', () => {})
-      process.kill(stopped.process.pid, 'SIGSTOP')
-      const startMs = performance.now()
-      const end = await baton.lock('l', ({ fence }) => fence, { waitMs: 500 }).catch(({ code }) => code)
-      expect(performance.now() - startMs).toBeLessThan(800)
-      expect(end).toBe(whenUnavailable === 'run' ? 0 : 'unavailable')
-      process.kill(stopped.process.pid, 'SIGCONT')
-    }
-    // What was asked for and given up has left nothing behind.
-    await until('nobody holds or waits', async () => {
-      const { grants, waiting } = await baton.status('l')
-      return grants.length === 0 && waiting === 0
-    })
-    await baton.close()
-    await stopped.stop()
-  },
-)

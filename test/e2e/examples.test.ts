@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { exampleCases, withRuns } from './example-cases.ts'
+import { exampleCases, fiftyAsks, withRuns } from './example-cases.ts'
 import { endWell, openDay } from './example-runs.ts'
 import { newDirectory, serve } from './file-server.ts'
 
@@ -10,6 +10,14 @@ beforeAll(async () => {
 })
 
 exampleCases(() => url)
+
+test.concurrent('cache fill: with --result-limit raised, 49 of fifty asks are told all of the 17 KB', async () => {
+  const raised = await serve(newDirectory(), '0', ['--result-limit', '32KiB'])
+  await withRuns(raised.url, async (where) => {
+    await fiftyAsks(where)
+    expect(where.runs.notes('read cache')).toEqual([])
+  })
+})
 
 test.concurrent('cacheable without a second level: one process loads a day, and the others are told', () =>
   withRuns(url, async ({ baton, runs }) => {

@@ -19,8 +19,8 @@ export interface FileServer {
   kill(): Promise<void>
 }
 
-export async function serve(directory: string, port = '0'): Promise<FileServer> {
-  const process = start(['serve', '--port', port, '--store', `file:${directory}`])
+export async function serve(directory: string, port = '0', flags: readonly string[] = []): Promise<FileServer> {
+  const process = start(['serve', '--port', port, '--store', `file:${directory}`, ...flags])
   const url = await until('the server listens', () => /^baton listening on (\S+)\n/.exec(process.stdout())?.[1])
   return {
     url,

@@ -6,7 +6,7 @@ import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { FencedResource } from '../../src/testing/fenced-resource.ts'
-import { killRest, openFolder, startServer, type TestServer, until } from './cli-process.ts'
+import { killRest, openFolder, startServer, type TestServer, until } from '../e2e/cli-process.ts'
 
 const PROGRAM = fileURLToPath(new URL('./leader-process.mjs', import.meta.url))
 const TTL_MS = 2_000
