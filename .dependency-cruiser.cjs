@@ -41,7 +41,7 @@ module.exports = {
     {
       name: 'client-imports',
       severity: 'error',
-      from: { path: '^src/client/', pathNot: [...tests, '^src/client/open\\.ts$'] },
+      from: { path: '^src/client/', pathNot: [...tests, '^src/client/in-process\\.ts$'] },
       to: { path: '^src/', pathNot: ['^src/client/', '^src/protocol/', '^src/core/'] },
     },
     {

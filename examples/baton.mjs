@@ -2,6 +2,6 @@
 import { connect, open } from 'baton'
 
 const { BATON_URL = 'http://127.0.0.1:8086', BATON_NODE: node, BATON_NAMESPACE: namespace } = process.env
-const { TTL_MS = '30000', RESULT_LIMIT = '16384' } = process.env
-const options = { node, namespace, ttlMs: Number(TTL_MS), resultLimit: Number(RESULT_LIMIT) }
+const { TTL_MS = '30000', RESULT_LIMIT } = process.env
+const options = { node, namespace, ttlMs: Number(TTL_MS), ...(RESULT_LIMIT && { resultLimit: Number(RESULT_LIMIT) }) }
 export const baton = await (BATON_URL.startsWith('http') ? connect : open)(BATON_URL, options)

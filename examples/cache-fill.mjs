@@ -9,7 +9,7 @@ const keepMs = Number(process.env.KEEP_MS ?? 60_000)
 async function prices() {
   const done = await baton.once('prices', fill, { keepMs })
   // Too large to be told: whoever loaded it has put it where all can read it.
-  if (done.status === 'skipped' && done.resultOmitted) return readCache()
+  if (done.resultOmitted) return readCache()
   return done.result
 }
 

@@ -21,7 +21,7 @@ export function getOrSetOnce({ cache, baton }, key, load, { ttlMs, keepMs }) {
   }
   const fillOnce = async () => {
     const done = await baton.once(`cache:${key}`, fill, { keepMs })
-    if (done.status === 'skipped' && done.resultOmitted) return (await cache.get(key)) ?? load()
+    if (done.resultOmitted) return (await cache.get(key)) ?? load()
     return done.result
   }
   return cache.getOrSet(key, fillOnce, { ttl: ttlMs, throwErrors: 'function' })

@@ -47,7 +47,7 @@ const breaks = [
   ['the core importing the service', 'core/turn.ts', "export * from '../service/index.ts'", imports],
   ['the service importing a store', 'service/timers.ts', "export * from '../stores/memory/index.ts'", imports],
   ['the client importing the server', 'client/transport.ts', "export * from '../server/index.ts'", imports],
-  ['the client importing a store', 'client/open.ts', "export * from '../stores/memory/index.ts'", imports],
+  ['the client importing a store', 'client/in-process.ts', "export * from '../stores/memory/index.ts'", imports],
   ['main.ts importing a store', 'main.ts', "export * from './stores/memory/index.ts'", imports],
   ['the table importing a store that may not be used', 'stores/table.ts', "export * from './memory/index.ts'", imports],
   ['a store importing another one', 'stores/memory/kind.ts', "export * from '../file/index.ts'", imports],

@@ -56,6 +56,8 @@ export type Performed<Result> = {
   readonly status: 'performed'
   /** What the callback returned. */
   readonly result: Result
+  /** Of one that was told. */
+  readonly resultOmitted: false
   /** Of the grant; 0 where it ran without one. */
   readonly fence: number
   /** The node that did it: this one. */

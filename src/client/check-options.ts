@@ -61,18 +61,20 @@ function without(shape: Shape, ...names: readonly string[]): Shape {
   return Object.fromEntries(Object.entries(shape).filter(([name]) => !names.includes(name)))
 }
 
+const connecting = {
+  node: id,
+  namespace: id,
+  ttlMs: whole(LIMITS.ttlMinMs, LIMITS.ttlMaxMs),
+  token: text,
+  whenUnavailable: oneOf('wait', 'fail', 'run'),
+  tls: plainObject,
+  onNotice: callable,
+} satisfies Shape
+
 /** What each call takes. */
 const shapes = {
-  connect: {
-    node: id,
-    namespace: id,
-    ttlMs: whole(LIMITS.ttlMinMs, LIMITS.ttlMaxMs),
-    token: text,
-    whenUnavailable: oneOf('wait', 'fail', 'run'),
-    tls: plainObject,
-    resultLimit: whole(0, LIMITS.resultMaxBytes),
-    onNotice: callable,
-  },
+  connect: connecting,
+  open: { ...connecting, resultLimit: whole(0, LIMITS.resultMaxBytes) },
   acquire: { ...asking, ...references },
   tryAcquire: { ...without(asking, 'waitMs', 'queueing'), ...references },
   run: { ...once, ...references },

@@ -53,7 +53,6 @@ export class Client implements Baton {
   #closing: Promise<void> | undefined
 
   constructor(transport: Transport, environment: Environment, options: ConnectOptions = {}) {
-    checkOptions('connect', options)
     const { node = hostname(), namespace = 'default', ttlMs = LIMITS.ttlDefaultMs, whenUnavailable = 'wait' } = options
     const contact = new Contact(transport, environment)
     const stream = new SessionStream(transport, contact, environment)

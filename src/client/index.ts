@@ -20,6 +20,7 @@ export type {
   Lock,
   LockOptions,
   OnceOptions,
+  OpenOptions,
   Performed,
   References,
   RunContext,

@@ -12,12 +12,16 @@ export interface ConnectOptions {
   readonly token?: string
   /** What to do while no server answers; can be said for each call too. Default: `wait`. */
   readonly whenUnavailable?: WhenUnavailable
-  /** With `open` only: the largest result that is told to others, in bytes of JSON. Default: 16384, up to 262144. */
-  readonly resultLimit?: number
   /** For `https:` servers: what to trust, and for mutual TLS who this is. PEM. */
   readonly tls?: { readonly ca?: string | Buffer; readonly cert?: string | Buffer; readonly key?: string | Buffer }
   /** Told of what is worth a line in a log: reconnects, a lost session. Never a secret. */
   readonly onNotice?: (notice: string) => void
+}
+
+/** What `open` takes. */
+export interface OpenOptions extends ConnectOptions {
+  /** The largest result that is told to others, in bytes of JSON: of a server it is a setting. Default: 16384, up to 262144. */
+  readonly resultLimit?: number
 }
 
 /**

@@ -64,7 +64,14 @@ async function perform<Result>(
   // From here on the work is done; if this throws, others do not know.
   await grant.succeed(result, { effect, keepMs })
   if (found) return skippedOf({ status: 'skip', fence })
-  return { status: 'performed', result: result as Result, fence, by: node, at: new Date(wiring.clock.wallMs()) }
+  return {
+    status: 'performed',
+    result: result as Result,
+    resultOmitted: false,
+    fence,
+    by: node,
+    at: new Date(wiring.clock.wallMs()),
+  }
 }
 
 /** What a callback sees of its grant. */

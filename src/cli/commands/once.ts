@@ -21,6 +21,7 @@ export const add: AddCommand = (program, context, done) => {
       `
 For a job that several machines start by a timer, say --per: somewhat less than the time between two starts. Without it,
 a machine whose clock is late finds nobody at work and runs it again. \`baton forget NAME\` has it done again at once.
+Only the newest success is kept: with --revision, going back to an older one does the work again.
 ${skipHelp}
 
 Example:

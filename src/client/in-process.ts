@@ -1,0 +1,102 @@
+import { errorBody, type ReplyOf, type RequestOf, type RequestType, type WireEvent } from '../protocol/index.ts'
+import { requestSchemas } from '../protocol/schemas.ts'
+import { Service, systemClock } from '../service/index.ts'
+import { StoreUnavailable, StoreUnreachable, UnknownOutcome } from '../stores/store.ts'
+import { openStore } from '../stores/table.ts'
+import type { Baton, OpenOptions } from './api.ts'
+import { Client } from './client.ts'
+import { systemClientClock } from './clock.ts'
+import { ArgumentError, BatonError, UnavailableError } from './errors.ts'
+import { systemRandom } from './random.ts'
+import type { InputOf, StreamHandlers, StreamScope, Transport } from './transport.ts'
+
+/** See `open`. */
+export async function openInProcess(storeUrl: string, options: OpenOptions = {}): Promise<Baton> {
+  const clock = systemClock()
+  const transport = new InProcessTransport(
+    async () => new Service({ store: await openStore(storeUrl, { clock }), resultLimit: options.resultLimit }),
+    () => clock.stop(),
+  )
+  await transport.service().catch((error) => {
+    if (error instanceof StoreUnreachable && options.whenUnavailable !== 'fail') return
+    clock.stop()
+    throw unusable(error)
+  })
+  const notice = options.onNotice ?? (() => {})
+  return new Client(transport, { clock: systemClientClock(), notice, random: systemRandom }, options)
+}
+
+/** Calls a service directly, as a server would: requests are checked, and what comes back is nobody else's. */
+export class InProcessTransport implements Transport {
+  readonly isDirect = true
+  readonly #open: () => Promise<Service>
+  readonly #onClose: () => void
+  #service: Promise<Service> | undefined
+  #closed = false
+
+  constructor(open: () => Promise<Service>, onClose: () => void = () => {}) {
+    this.#open = open
+    this.#onClose = onClose
+  }
+
+  /** Opened once; where that failed, again when it is next asked for. */
+  service(): Promise<Service> {
+    if (this.#closed) return Promise.reject(new UnavailableError('the store was closed'))
+    this.#service ??= this.#open().catch((error) => {
+      this.#service = undefined
+      throw error
+    })
+    return this.#service
+  }
+
+  async call<Type extends RequestType>(request: InputOf<Type>): Promise<ReplyOf<Type>> {
+    const checked = requestSchemas[request.type as RequestType].safeParse(request)
+    if (!checked.success) return errorBody('bad-request', checked.error.issues.map(issueText).join('; '))
+    try {
+      const service = await this.service()
+      return structuredClone(await service.call<Type>(checked.data as RequestOf<Type> & { type: Type }))
+    } catch (error) {
+      throw asUnavailable(error)
+    }
+  }
+
+  listen(scope: StreamScope, { onEvent, onEnd }: StreamHandlers, { lastId }: { readonly lastId?: string } = {}) {
+    let closed = false
+    const hear = (event: WireEvent, id?: string) => closed || onEvent(structuredClone(event), id)
+    const listening = this.service().then((service) => service.listen(scope, hear, { lastId }))
+    listening.catch((error) => closed || onEnd(error instanceof Error ? error.message : String(error)))
+    return {
+      close() {
+        closed = true
+        void listening.then(
+          (stop) => stop(),
+          () => {},
+        )
+      },
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const service = await this.#service?.catch(() => undefined)
+    await service?.close()
+    this.#onClose()
+  }
+}
+
+/** What is wrong with the store, or with its URL: everything that is thrown has a code. */
+function unusable(error: unknown): unknown {
+  const known = asUnavailable(error)
+  if (known !== error || !(error instanceof Error)) return known
+  if (error instanceof TypeError) return new ArgumentError(error.message, { cause: error })
+  return new BatonError('store-unusable', error.message, { cause: error })
+}
+
+function asUnavailable(error: unknown): unknown {
+  const isAway = error instanceof StoreUnavailable || error instanceof UnknownOutcome
+  return isAway ? new UnavailableError(error.message, { cause: error }) : error
+}
+
+function issueText({ path, message }: { path: PropertyKey[]; message: string }): string {
+  return path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`
+}
