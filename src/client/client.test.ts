@@ -141,12 +141,6 @@ test('the events of one resource begin with its state', async () => {
   }
 })
 
-test('options are checked once, with a sentence that says what is wrong', () => {
-  const { client } = newClientWorld()
-  expect(() => client({ ttlMs: 10 })).toThrow(/ttlMs must be a whole number from 1000/)
-  expect(() => client({ node: 'a\nb' })).toThrow(/node must be/)
-})
-
 test('a store that is not known is refused with those that are', async () => {
   await expect(open('redis://localhost')).rejects.toThrow(`'redis:'; use ${examplesOf(storeTable)}`)
 })

@@ -17,6 +17,8 @@ test.each([
     /connect has no option 'nodes'; it takes node,/,
   ],
   ['connect', () => connect('http://127.0.0.1:1', { ttlMs: 5 }), /ttlMs must be a whole number from 1000/],
+  ['connect', () => connect('http://127.0.0.1:1', { node: 'a\nb' }), /node must be 1 to 512 bytes/],
+  ['connect', () => connect('http://127.0.0.1:1', wrong({ resultLimit: 5 })), /connect has no option 'resultLimit'/],
   ['open', () => open(wrong(undefined)), /open: the store must be a text/],
   ['open', () => open('mongo:'), /there is no store 'mongo:'/],
   ['open', () => open('memory:', wrong({ token: 7 })), /the option token must be a text/],
