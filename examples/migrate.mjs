@@ -5,7 +5,9 @@ import { note } from './note.mjs'
 const { RELEASE: release = 'v42' } = process.env
 const DAY_MS = 24 * 3_600_000
 
-const done = await baton.once('migrate', () => migrate(release), { revision: release, keepMs: 365 * DAY_MS })
+const done = await baton.lock('migrate', () =>
+  baton.once(`migrate:${release}`, () => migrate(release), { keepMs: 365 * DAY_MS }),
+)
 serve(done.by)
 await baton.close()
 

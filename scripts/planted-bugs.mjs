@@ -13,6 +13,13 @@ const LIMIT_MS = 300_000
 
 const bugs = [
   {
+    name: 'a client does not look for places that it does not know of',
+    file: 'src/client/unknown-places.ts',
+    find: 'if (places <= this.#known().size)',
+    replace: 'if (true)',
+    tests: ['src/client/unknown-places.test.ts'],
+  },
+  {
     name: 'a stream that resumes takes the last id before a gap for known',
     file: 'src/service/event-buffer.ts',
     find: 'this.#first = this.#last + 2',

@@ -5,6 +5,7 @@ import { systemClientClock } from './clock.ts'
 import { ArgumentError } from './errors.ts'
 import { httpTransport } from './http-transport.ts'
 import { systemRandom } from './random.ts'
+import { warn } from './warn.ts'
 
 /**
  * A client of one or more servers over the same store, by their URLs (an array, or a text with commas). Contacts
@@ -17,7 +18,7 @@ export async function connect(urls: string | readonly string[], options: Connect
   }
   checkOptions('connect', options)
   const clock = systemClientClock()
-  const notice = options.onNotice ?? (() => {})
+  const notice = options.onNotice ?? warn
   const bases = list.map((url: string) => url.trim()).filter((url: string) => url !== '')
   const transport = httpTransport({ urls: bases, token: options.token, tls: options.tls, clock, notice })
   return new Client(transport, { clock, notice, random: systemRandom }, options)

@@ -9,6 +9,7 @@ import { systemClientClock } from './clock.ts'
 import { ArgumentError, BatonError, UnavailableError } from './errors.ts'
 import { systemRandom } from './random.ts'
 import type { InputOf, StreamHandlers, StreamScope, Transport } from './transport.ts'
+import { warn } from './warn.ts'
 
 /** See `open`. */
 export async function openInProcess(storeUrl: string, options: OpenOptions = {}): Promise<Baton> {
@@ -22,7 +23,7 @@ export async function openInProcess(storeUrl: string, options: OpenOptions = {})
     clock.stop()
     throw unusable(error)
   })
-  const notice = options.onNotice ?? (() => {})
+  const notice = options.onNotice ?? warn
   return new Client(transport, { clock: systemClientClock(), notice, random: systemRandom }, options)
 }
 

@@ -117,6 +117,20 @@ test('once: a success is good for as long as the one that performs it says, or u
   expect(await nightly({ revision: 'v2' })).toMatchObject({ status: 'performed', result: 4 })
 })
 
+test('once: how long a success is good counts from when the work began', async () => {
+  const world = newClientWorld()
+  const { baton } = world.client({ node: 'a' })
+  const long = work()
+  const doing = baton.once('long', () => long.done, { keepMs: 20_000 })
+  await world.clock.advance(15_000)
+  long.finish()
+  await doing
+  await world.clock.advance(4_999)
+  expect(await baton.once('long', () => 'anew')).toMatchObject({ status: 'skipped' })
+  await world.clock.advance(1)
+  expect(await baton.once('long', () => 'anew')).toMatchObject({ status: 'performed' })
+})
+
 test('forget: of another operation; one that the table does not have is refused', async () => {
   const { baton } = newClientWorld().client({ node: 'a' })
   await baton.run('pull', 'p', () => 1, { reference: false })

@@ -14,7 +14,10 @@ export interface ConnectOptions {
   readonly whenUnavailable?: WhenUnavailable
   /** For `https:` servers: what to trust, and for mutual TLS who this is. PEM. */
   readonly tls?: { readonly ca?: string | Buffer; readonly cert?: string | Buffer; readonly key?: string | Buffer }
-  /** Told of what is worth a line in a log: reconnects, a lost session. Never a secret. */
+  /**
+   * Told of what is worth a line in a log: that nobody answers, reconnects, a lost session, a result that is not told. Never
+   * a secret. Default: a warning of the process (`BatonNotice`), which Node writes to stderr.
+   */
   readonly onNotice?: (notice: string) => void
 }
 
@@ -70,13 +73,19 @@ export interface AskOptions {
 export interface RunOptions extends AskOptions {
   /** Whether the work is there already. Runs before asking, on a skip, and after a grant. */
   readonly verify?: () => boolean | Promise<boolean>
-  /** How long a success is good for those who ask later. Default: as the row of the operation says. */
+  /**
+   * How long a success is good for those who ask later, counted from when the work began. Default: as the row of the
+   * operation says, counted from its end.
+   */
   readonly keepMs?: number
 }
 
 /** What `once` may say. */
 export interface OnceOptions extends Omit<RunOptions, 'reference' | 'dropReference'> {
-  /** How long a success is good for those who ask later. Default: 0, it is only for those who waited. */
+  /**
+   * How long a success of this call is good for those who ask later, whatever they say; counted from when the work began.
+   * Default: 0, it is only for those who waited.
+   */
   readonly keepMs?: number
 }
 

@@ -60,9 +60,12 @@ async function perform<Result>(
     if (grant.lost) throw grant.lost
     return { found: false, result }
   }
+  const startMs = wiring.clock.monoMs()
   const { found, result } = await work().catch((error) => failed(grant, error))
   // From here on the work is done; if this throws, others do not know.
-  await grant.succeed(result, { effect, keepMs })
+  // From when the work began: what takes hours does not use up its next turn.
+  const goodMs = keepMs && Math.max(0, Math.round(keepMs - (wiring.clock.monoMs() - startMs)))
+  await grant.succeed(result, { effect, keepMs: goodMs })
   if (found) return skippedOf({ status: 'skip', fence })
   return {
     status: 'performed',

@@ -7,8 +7,6 @@ export interface Bug {
   readonly file: string
   readonly find: string
   readonly replace: string
-  /** Of a rare one: shortly before the seed that caught it last. */
-  readonly nearSeed?: number
 }
 
 export const bugs: readonly Bug[] = [
@@ -192,13 +190,6 @@ export const bugs: readonly Bug[] = [
     find: 'this.#renewedAt = sentAt;\n        this.#backoff.reset();',
     replace:
       'this.#renewedAt = { monoMs: this.#now().monoMs + this.ttlMs / 5, wallMs: this.#now().wallMs + this.ttlMs / 5 };\n        this.#backoff.reset();',
-  },
-  {
-    name: 'a client does not look for places that it does not know of',
-    file: 'client/unknown-places.js',
-    find: 'if (places <= this.#known().size)',
-    replace: 'if (true)',
-    nearSeed: 6_300,
   },
   {
     name: 'a delete leaves the references that came in meanwhile',

@@ -144,7 +144,7 @@ describe.concurrent('baton run exits', () => {
     await server.baton('refs', 'add', 'used', '--node', 'other')
     const { code, stderr } = await server.baton('run', 'delete', 'used', '--node', 'me', ...sh(''))
     expect(code).toBe(73)
-    expect(stderr).toContain('release their references first')
+    expect(stderr).toContain('other nodes use it, `baton refs list used` shows them')
   })
 
   test('75 where it is busy and it does not want to wait, or not any longer', async () => {

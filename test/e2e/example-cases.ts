@@ -110,11 +110,11 @@ export function exampleCases(url: () => string): void {
     'migration: once a release, and nobody serves before it is done',
     on(async ({ baton, runs }) => {
       for (const release of ['v1', 'v2']) {
-        const gate = await openDay(baton, { operation: 'once', resource: 'migrate', ask: { revision: release } })
+        const gate = await openDay(baton, { operation: 'lock', resource: 'migrate' })
         const processes = runs.startThree('migrate', { RELEASE: release })
         await gate.begin(3)
         await endWell(processes)
-        const late = await baton.once('migrate', () => 'again', { revision: release })
+        const late = await baton.once(`migrate:${release}`, () => 'again')
         const notes = runs.notes().filter((note) => note.release === release)
         expect(notes.map(({ did }) => did)).toEqual(['migrate', 'serve', 'serve', 'serve'])
         expect(notes.slice(1).map(({ migratedBy }) => migratedBy)).toEqual(Array(3).fill(notes[0].node))

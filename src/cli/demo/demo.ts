@@ -79,7 +79,9 @@ async function perform({ plan, fast, context, signal, cast }: Performance): Prom
   const victim = await startNodeProcess(entry, args, report)
   cast.push(() => victim.kill())
   const others = plan.nodes.filter((node) => node !== plan.victim)
-  const batons = await Promise.all(others.map((node) => connect(server.url, { node, ttlMs: plan.ttlMs })))
+  const batons = await Promise.all(
+    others.map((node) => connect(server.url, { node, ttlMs: plan.ttlMs, onNotice: () => {} })),
+  )
   for (const baton of batons) cast.push(() => baton.close())
 
   stdout.write(

@@ -19,7 +19,7 @@ export async function runDemoNode({ node, server, registry, fast }: DemoNodeOpti
   const orphaned = new AbortController()
   setMaxListeners(0, orphaned.signal)
   process.once('disconnect', () => orphaned.abort())
-  const baton = await connect(server, { node, ttlMs: plan.ttlMs })
+  const baton = await connect(server, { node, ttlMs: plan.ttlMs, onNotice: () => {} })
   const told = once(process, 'message', { signal: orphaned.signal })
   say({ type: 'ready' })
   const [word] = await told

@@ -26,8 +26,9 @@ const aNumber: Column = {
 }
 
 const aDuration: Column = {
-  values: 'a duration like 500ms, 2s, 10m or 1h',
+  values: 'a duration like 500ms, 2s, 10m, 1h or 7d, or a number of milliseconds',
   parse(text) {
+    if (/^\d{1,15}$/.test(text)) return Number(text)
     try {
       return parseDuration(text)
     } catch (error) {

@@ -179,6 +179,15 @@ function explained(error: unknown, { operation, resource }: CommandRun, started:
   if (error instanceof CommandFailed) return new Exit(error.code, started ? '' : error.message)
   // A lost grant names what it was of.
   if (!(error instanceof BatonError) || error instanceof GrantLostError) return error
+  // What to do about a token is known to whoever has connected.
+  if (error.code === 'unauthorised') return error
   const { code, sentence } = exitOf(error)
+  if (error.code === 'in-use') {
+    const dropped = operation === 'delete' ? '; the reference of this node was dropped' : ''
+    return new Exit(
+      code,
+      `${operation} ${resource}: other nodes use it, \`baton refs list ${resource}\` shows them${dropped}`,
+    )
+  }
   return new Exit(code, `${operation} ${resource}: ${sentence}`)
 }
