@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import {
@@ -40,7 +39,12 @@ async function serve({
     throw new Exit(EXIT.unreachable, error.message)
   })
   const log = jsonLines((line) => process.stderr.write(`${line}\n`))
-  const service = new Service({ store, instance: randomBytes(4).toString('hex'), log, resultLimit })
+  const service = new Service({
+    store,
+    instance: crypto.getRandomValues(Buffer.alloc(4)).toString('hex'),
+    log,
+    resultLimit,
+  })
   const app = buildApp({
     service,
     version,

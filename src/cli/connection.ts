@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import type { Baton, ConnectOptions, WhenUnavailable } from '../client/api.ts'
 import { RefusedError } from '../client/errors.ts'
-import { readPem } from './config/pem.ts'
 import type { CliContext } from './context.ts'
 import { EXIT, Exit, UsageError } from './exit.ts'
 import { CLEAR_LINE } from './print/paint.ts'
@@ -48,7 +47,7 @@ export async function withBaton<Result>(
   choice: ConnectionChoice = {},
 ): Promise<Result> {
   try {
-    const baton = await reach(flags, { ...optionsOf(flags, context), ...choice }, context)
+    const baton = await reach(flags, { ...(await optionsOf(flags, context)), ...choice }, context)
     try {
       return await work(baton)
     } finally {
@@ -105,8 +104,8 @@ function sharedStore({ env: { BATON_STORE: store }, stores }: CliContext): strin
   return store && stores.isShared(store) ? store : undefined
 }
 
-function optionsOf(flags: ConnectionFlags, { env, stderr }: CliContext): ConnectOptions {
-  const tls = tlsOf(flags, env)
+async function optionsOf(flags: ConnectionFlags, { env, stderr }: CliContext): Promise<ConnectOptions> {
+  const tls = await tlsOf(flags, env)
   return {
     node: flags.node ?? (env.BATON_NODE || undefined),
     namespace: namespaceOf(flags, { env }),
@@ -119,7 +118,7 @@ function optionsOf(flags: ConnectionFlags, { env, stderr }: CliContext): Connect
 }
 
 /** A client's own files: BATON_TLS_… are those of a server. */
-function tlsOf(flags: ConnectionFlags, env: NodeJS.ProcessEnv): ConnectOptions['tls'] {
+async function tlsOf(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Promise<ConnectOptions['tls']> {
   const ca = flags.tlsCa ?? (env.BATON_CA || undefined)
   const cert = flags.tlsCert ?? (env.BATON_CERT || undefined)
   const key = flags.tlsKey ?? (env.BATON_KEY || undefined)
@@ -129,6 +128,8 @@ function tlsOf(flags: ConnectionFlags, env: NodeJS.ProcessEnv): ConnectOptions['
       'a certificate goes with its key: name both with --tls-cert FILE and --tls-key FILE (BATON_CERT, BATON_KEY)',
     )
   }
+  // TLS takes its time to load, and most do without.
+  const { readPem } = await import('./config/pem.ts')
   return readPem({ ca, cert, key })
 }
 

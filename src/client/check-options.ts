@@ -16,6 +16,7 @@ const id = when(
   (value) => typeof value === 'string' && isId(value),
   '1 to 512 bytes of text without control characters',
 )
+const anyText = when((value) => typeof value === 'string', 'a text')
 const text = when((value) => typeof value === 'string' && value !== '', 'a text')
 const flag = when((value) => typeof value === 'boolean', 'true or false')
 const milliseconds = when((value) => typeof value === 'number' && value >= 0, 'a number of milliseconds, 0 or more')
@@ -82,6 +83,12 @@ const shapes = {
   lock: { ...waiting, owner, queueing: flag },
   lead: { ...waiting, whenUnavailable: oneOf('wait', 'fail') },
   leader: { namespace: id },
+  status: { namespace: id },
+  waiters: { namespace: id },
+  list: { namespace: id, prefix: anyText, node: id, active: flag },
+  revoke: { namespace: id, fence: whole(0, Number.MAX_SAFE_INTEGER) },
+  events: { namespace: id, resource: id, signal },
+  references: { namespace: id, node: id },
   forget: { namespace: id, operation: id },
 } satisfies Record<string, Shape>
 

@@ -145,16 +145,18 @@ export class Client implements Baton {
     }
   }
 
-  async status(resource: string, { namespace }: In = {}): Promise<ResourceView> {
-    return (await this.#demand({ type: 'get-resource', resource, ...this.#in(namespace) })).resource
+  async status(resource: string, options: In = {}): Promise<ResourceView> {
+    this.#check('status', { resource }, options)
+    return (await this.#demand({ type: 'get-resource', resource, ...this.#in(options.namespace) })).resource
   }
 
-  async waiters(resource: string, { namespace }: In = {}): Promise<readonly WaiterView[]> {
-    this.#checkOpen()
-    return allWaiters(this.#wiring.contact, { resource, ...this.#in(namespace) })
+  async waiters(resource: string, options: In = {}): Promise<readonly WaiterView[]> {
+    this.#check('waiters', { resource }, options)
+    return allWaiters(this.#wiring.contact, { resource, ...this.#in(options.namespace) })
   }
 
   async *list(options: In & { prefix?: string; node?: string; active?: boolean } = {}): AsyncGenerator<ResourceView> {
+    this.#check('list', {}, options)
     const query = { ...options, namespace: options.namespace ?? this.#boundTo }
     let after: string | undefined
     do {
@@ -164,13 +166,15 @@ export class Client implements Baton {
     } while (after !== undefined)
   }
 
-  async revoke(operation: string, resource: string, { namespace, fence }: In & { fence?: number } = {}) {
+  async revoke(operation: string, resource: string, options: In & { fence?: number } = {}) {
+    this.#check('revoke', { operation, resource }, options)
+    const { namespace, fence } = options
     const reply = await this.#demand({ type: 'revoke', operation, resource, fence, ...this.#in(namespace) })
     return { node: reply.node, fence: reply.fence }
   }
 
   async *events(options: In & { resource?: string; signal?: AbortSignal } = {}): AsyncGenerator<WireEvent> {
-    this.#checkOpen()
+    this.#check('events', {}, options)
     const { resource, signal } = options
     const { whenUnavailable } = this.#wiring
     const namespace = options.namespace ?? this.#boundTo
@@ -239,11 +243,10 @@ export class Client implements Baton {
   }
 
   #references(): References {
-    const at = (resource: string, { namespace, node = this.node }: In & { node?: string } = {}) => ({
-      resource,
-      node,
-      ...this.#in(namespace),
-    })
+    const at = (resource: string, options: In & { node?: string } = {}) => {
+      this.#check('references', { resource }, options)
+      return { resource, node: options.node ?? this.node, ...this.#in(options.namespace) }
+    }
     return {
       list: async (resource, options) => (await this.status(resource, options)).references,
       add: async (resource, options) => (await this.#demand({ type: 'add-reference', ...at(resource, options) })).count,

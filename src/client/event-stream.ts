@@ -1,4 +1,3 @@
-import { createParser } from 'eventsource-parser'
 import type { WireEvent } from '../protocol/index.ts'
 
 /** Reads server-sent events until the body ends. */
@@ -6,6 +5,8 @@ export async function readEvents(
   body: AsyncIterable<Uint8Array>,
   { onEvent, onChunk }: { onEvent: (event: WireEvent, id?: string) => void; onChunk: () => void },
 ): Promise<void> {
+  // Most clients of a command line are done before they need a stream.
+  const { createParser } = await import('eventsource-parser')
   const decoder = new TextDecoder()
   const parser = createParser({
     onEvent: ({ data, id }) => onEvent(JSON.parse(data) as WireEvent, id === '' ? undefined : id),

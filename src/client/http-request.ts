@@ -1,5 +1,5 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import type { Agent as HttpsAgent } from 'node:https'
 import type { ConnectOptions } from './api.ts'
 
 interface Sent {
@@ -13,13 +13,15 @@ interface Sent {
 /** Connections to servers, which are used again. */
 export class Connections {
   readonly #http: HttpAgent
-  readonly #https: HttpsAgent
+  readonly #tls: ConnectOptions['tls']
+  readonly #limit: number
+  #https: HttpsAgent | undefined
 
   /** No more than `limit` at a time to one server: what is beyond waits. */
   constructor({ tls, limit }: { readonly tls: ConnectOptions['tls']; readonly limit: number }) {
-    const options = { keepAlive: true, maxSockets: limit }
-    this.#http = new HttpAgent(options)
-    this.#https = new HttpsAgent({ ...options, ...tls })
+    this.#http = new HttpAgent({ keepAlive: true, maxSockets: limit })
+    this.#tls = tls
+    this.#limit = limit
   }
 
   /** Resolves when the answer begins. A server may close a connection that has idled just as it is used: that is tried once more. */
@@ -34,25 +36,29 @@ export class Connections {
 
   close(): void {
     this.#http.destroy()
-    this.#https.destroy()
+    this.#https?.destroy()
   }
 
-  #once(url: URL, { method, headers, body, signal }: Sent): Promise<IncomingMessage> {
-    const isSecure = url.protocol === 'https:'
-    const options: RequestOptions = {
-      method,
-      headers: { ...headers },
-      signal,
-      agent: isSecure ? this.#https : this.#http,
-    }
+  async #once(url: URL, { method, headers, body, signal }: Sent): Promise<IncomingMessage> {
+    const { request: send, agent } = await this.#by(url)
+    signal.throwIfAborted()
+    const options: RequestOptions = { method, headers: { ...headers }, signal, agent }
     return new Promise((resolve, reject) => {
-      const request = (isSecure ? httpsRequest : httpRequest)(url, options, resolve)
+      const request = send(url, options, resolve)
       request.on('error', (error: NodeJS.ErrnoException) => {
         const isStale = request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
         reject(signal.aborted ? signal.reason : isStale ? new StaleConnection() : error)
       })
       request.end(body)
     })
+  }
+
+  /** TLS is loaded where it is used. */
+  async #by({ protocol }: URL): Promise<{ request: typeof httpRequest; agent: HttpAgent }> {
+    if (protocol === 'http:') return { request: httpRequest, agent: this.#http }
+    const https = await import('node:https')
+    this.#https ??= new https.Agent({ keepAlive: true, maxSockets: this.#limit, ...this.#tls })
+    return { request: https.request, agent: this.#https }
   }
 }
 

@@ -47,6 +47,26 @@ test('every call names the option that it does not know, or that is wrong', asyn
     [() => baton.acquire('pull', 'p', wrong({ owner: {} })), /owner must be an open grant/],
     [() => baton.tryAcquire('pull', 'p', wrong({ waitMs: 5 })), /tryAcquire has no option 'waitMs'/],
     [() => baton.forget('p', wrong({ op: 'pull' })), /forget has no option 'op'/],
+    [() => baton.status(wrong(7)), /status: resource must be/],
+    [() => baton.waiters('p', wrong({ ns: 'n' })), /waiters has no option 'ns'/],
+    [() => baton.revoke('pull', 'p', wrong({ fence: '1' })), /fence must be a whole number/],
+    [() => baton.references.add('p', wrong({ nodes: [] })), /references has no option 'nodes'/],
+    [
+      () =>
+        baton
+          .list(wrong({ prefix: 7 }))
+          [Symbol.asyncIterator]()
+          .next(),
+      /prefix must be a text/,
+    ],
+    [
+      () =>
+        baton
+          .events(wrong({ key: 'p' }))
+          [Symbol.asyncIterator]()
+          .next(),
+      /events has no option 'key'/,
+    ],
   ]
   for (const [call, message] of calls) {
     const error = await outcomeOf(call())

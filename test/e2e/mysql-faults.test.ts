@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { expectMet, expectObserved, forgetHistories, soak, TWENTY_SECONDS } from './soak-process.ts'
 
-const DATABASE_FAULTS = ['database killed', 'database stopped', 'connection killed', 'connection killed in its commit']
+const DATABASE_FAULTS = ['database killed', 'database stopped', 'connection killed']
 
 /** A seed that brings every kind of fault within some seconds. */
 const SEED = '67'
@@ -12,7 +12,15 @@ test('three servers on a MariaDB that is killed and stopped, as they are: no vio
   const { code, output } = soaked
   console.log(output)
   expect(code, output).toBe(0)
-  expectMet(output, [...DATABASE_FAULTS, 'server killed', 'server stopped', 'client killed', 'client stopped'])
+  const inCommit = 'connection killed in its commit'
+  expectMet(output, [
+    ...DATABASE_FAULTS,
+    inCommit,
+    'server killed',
+    'server stopped',
+    'client killed',
+    'client stopped',
+  ])
   expectObserved(soaked)
 }, 300_000)
 
@@ -22,6 +30,7 @@ test('processes without a server, on a MariaDB that is killed and stopped, as th
   const { code, output } = soaked
   console.log(output)
   expect(code, output).toBe(0)
+  // Few connections are killed in so short a run of so few processes: whether one is in its commit is chance.
   expectMet(output, [...DATABASE_FAULTS, 'client killed', 'client stopped'])
   expectObserved(soaked)
 }, 300_000)
