@@ -26,15 +26,17 @@ export async function insertSession({ connections, clock, process }: Here, reque
 
 export async function renewSession(here: Here, session: string, farewell: string): Promise<RenewedSession | undefined> {
   const { connections, clock, process } = here
-  // One statement: everybody who waits does this all the time. LAST_INSERT_ID brings the count back with it.
-  const renew = `UPDATE baton_sessions SET expires_at_ms = ${clock.sql} + ttl_ms + 0 * LAST_INSERT_ID(${PLACES_OF_IT})
+  // One statement: everybody who waits does this all the time. LAST_INSERT_ID brings the count and the ttl back with it.
+  const both = `${PLACES_OF_IT} * ${TTL_UNIT} + ttl_ms`
+  const renew = `UPDATE baton_sessions SET expires_at_ms = ${clock.sql} + ttl_ms + 0 * LAST_INSERT_ID(${both})
     WHERE session = ? AND process = ? AND ended IS NULL AND expires_at_ms > ${clock.sql}`
-  const ttl = 'SELECT ttl_ms FROM baton_sessions WHERE session = ?'
-  const packet = new Packet().add(renew, session, process).add(ttl, session)
-  const [{ affectedRows, insertId }, [row]] = await connections.query(packet)
-  if (affectedRows > 0) return { ttlMs: row.ttl_ms, places: insertId }
-  return row && takeOver(here, session, farewell)
+  const [{ affectedRows, insertId }] = await connections.query(new Packet().add(renew, session, process))
+  if (affectedRows > 0) return { ttlMs: insertId % TTL_UNIT, places: Math.floor(insertId / TTL_UNIT) }
+  return takeOver(here, session, farewell)
 }
+
+/** More than any ttl has milliseconds. */
+const TTL_UNIT = 1_000_000_000
 
 /** It is alive at another process, or not at all. */
 async function takeOver(
