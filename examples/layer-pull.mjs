@@ -11,8 +11,9 @@ const digest = argv[2] ?? 'sha256:9f86d0'
 const file = join(LAYERS, digest)
 
 const exists = () => existsSync(file)
-const done = await baton.run('pull', digest, ({ signal }) => fetchLayer(signal), { verify: exists })
-const users = await baton.references.list(digest)
+const namespace = 'content' // one node at a time works on a layer, whatever the operation
+const done = await baton.run('pull', digest, ({ signal }) => fetchLayer(signal), { namespace, verify: exists })
+const users = await baton.references.list(digest, { namespace })
 note({ did: done.status, users })
 await baton.close()
 

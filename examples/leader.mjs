@@ -14,11 +14,7 @@ async function schedule({ fence, signal }) {
   }
 }
 
-try {
-  await baton.lead('scheduler', schedule, { signal: stop.signal })
-} catch (error) {
-  if (!stop.signal.aborted) throw error // stopped while it stood by
-}
+await baton.lead('scheduler', schedule, { signal: stop.signal })
 await baton.close()
 
 /**

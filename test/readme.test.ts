@@ -50,6 +50,15 @@ test('a cache without a stampede', async () => {
   expect(results).toEqual(['/home 1', '/home 1', '/home 1'])
 })
 
+test('a cache without a stampede: the one that renders gets its own object, the others the JSON of it', async () => {
+  expect(readme).toMatch(/gets its own\s+object, the others the JSON of it: a `Date` is a text there/)
+  const own = { at: new Date(0) }
+  const { results } = await three('A cache without a stampede', { url: '/home', render: () => own })
+  const [performed, ...told] = results.sort((a, b) => Number(b === own) - Number(a === own))
+  expect(performed).toBe(own)
+  expect(told).toEqual([{ at: '1970-01-01T00:00:00.000Z' }, { at: '1970-01-01T00:00:00.000Z' }])
+})
+
 test('a leader with a standby', async () => {
   const ticks: number[] = []
   let left = 5
@@ -69,6 +78,22 @@ test('a leader with a standby', async () => {
   expect(signals).toEqual(['SIGTERM', 'SIGTERM', 'SIGTERM'])
   expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
   expect(ticks).toEqual([1, 2, 3].flatMap((fence) => Array(5).fill(fence)))
+})
+
+test('a leader with a standby: each ends normally when it is told to stop', async () => {
+  const baton = await open('memory:')
+  onTestFinished(() => baton.close())
+  const stops: (() => void)[] = []
+  const process = { once: (_: string, stop: () => void) => stops.push(stop) }
+  const tick = () => new Promise((resolve) => setImmediate(resolve))
+  const script = new AsyncFunction('baton', 'tick', 'process', recipe('A leader with a standby'))
+  const ends = [1, 2].map(() => script(baton, tick, process))
+  while ((await baton.status('scheduler')).waiting === 0) await tick()
+  for (const [index, stop] of [...stops.entries()].reverse()) {
+    stop()
+    expect(await ends[index]).toBeUndefined()
+  }
+  expect(await baton.leader('scheduler')).toBeUndefined()
 })
 
 test('a migration, once a release', async () => {
@@ -95,7 +120,7 @@ test('a layer, pulled once', async () => {
   }
   const { baton } = await three('A layer, pulled once', names)
   expect(fetches).toBe(1)
-  expect(await baton.references.list('sha256:9f86d0')).toEqual([baton.node])
+  expect(await baton.references.list('sha256:9f86d0', { namespace: 'content' })).toEqual([baton.node])
 })
 
 test('a plain lock', async () => {

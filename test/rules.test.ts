@@ -53,6 +53,14 @@ const breaks = [
   ['a store importing another one', 'stores/memory/kind.ts', "export * from '../file/index.ts'", imports],
   ['what is built importing what is not', 'testing/random.ts', "export * from './unit/core-commands.ts'", imports],
   ['the command line importing a store', 'cli/index.ts', "export * from '../stores/memory/index.ts'", imports],
+  [
+    'the command line importing a part of the content store',
+    'cli/index.ts',
+    "export * from '../content/uses.ts'",
+    imports,
+  ],
+  ['the content store importing the server', 'content/digest.ts', "export * from '../server/index.ts'", imports],
+  ['gRPC importing the content store', 'grpc/field.ts', "export * from '../content/digest.ts'", imports],
   ['a unit test importing from test/e2e', 'cli/exit.test.ts', "export * from '../../test/e2e/library.ts'", imports],
 ] as const
 

@@ -55,15 +55,15 @@ export async function withBaton<Result>(
     }
   } catch (error) {
     if (!(error instanceof RefusedError) || error.code !== 'unauthorised') throw error
-    throw new Exit(EXIT.unauthorised, `${error.message.replace(/\.$/, '')}; ${tokenAdvice(flags, context)}`)
+    throw new Exit(EXIT.unauthorised, tokenSentence(flags, context))
   }
 }
 
 /** What to do about a token depends on where the one that was sent came from, if there was one. */
-function tokenAdvice({ token }: ConnectionFlags, { env }: CliContext): string {
-  if (token === undefined && !env.BATON_TOKEN) return 'put it into BATON_TOKEN'
-  const from = token === undefined ? 'BATON_TOKEN' : '--token'
-  return `look at ${from}, and at the tokens of the server, which are kept as the SHA-256 of each`
+function tokenSentence({ token }: ConnectionFlags, { env }: CliContext): string {
+  if (token === undefined && !env.BATON_TOKEN) return 'the server wants a token: put yours into BATON_TOKEN'
+  const from = token === undefined ? 'in BATON_TOKEN' : 'of --token'
+  return `the server does not know the token ${from}: compare its SHA-256 with those in the tokens file of the server`
 }
 
 async function reach(flags: ConnectionFlags, options: ConnectOptions, context: CliContext): Promise<Baton> {
@@ -115,6 +115,11 @@ async function optionsOf(flags: ConnectionFlags, { env, stderr }: CliContext): P
     // On a terminal a line may stand there that says how long it has waited.
     onNotice: (notice) => stderr.write(`${stderr.isTTY ? CLEAR_LINE : ''}baton: ${notice}\n`),
   }
+}
+
+/** For commands that take none of these flags. */
+export function tlsOfEnvironment(env: NodeJS.ProcessEnv): Promise<ConnectOptions['tls']> {
+  return tlsOf({}, env)
 }
 
 /** A client's own files: BATON_TLS_… are those of a server. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { formatDuration, parseDuration } from './duration.ts'
+import { exactDuration, formatDuration, parseDuration } from './duration.ts'
 import { UsageError } from './exit.ts'
 
 describe('durations', () => {
@@ -33,5 +33,18 @@ describe('durations', () => {
     [250_000, '4m 10s'],
     [3_600_000, '1h'],
     [7_500_000, '2h 5m'],
+    [24 * 3_600_000 - 1, '1d'],
+    [100 * 3_600_000, '4d 4h'],
+    [8_760 * 3_600_000, '365d'],
   ])('%d ms is shown as %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
+
+  test.each([
+    [90_000, '90s'],
+    [86_400_000, '24h'],
+    [8_760 * 3_600_000, '365d'],
+    [36 * 3_600_000, '36h'],
+  ])('%d ms is written as %s', (ms, text) => {
+    expect(exactDuration(ms)).toBe(text)
+    expect(parseDuration(text)).toBe(ms)
+  })
 })

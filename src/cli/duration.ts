@@ -26,7 +26,7 @@ export function parseDuration(
   return totalMs
 }
 
-/** For people: `340ms`, `3.2s`, `12s`, `4m 10s`, `2h 5m`. */
+/** For people: `340ms`, `3.2s`, `12s`, `4m 10s`, `2h 5m`, `19d 4h`. */
 export function formatDuration(ms: number): string {
   const wholeMs = Math.max(0, Math.round(ms))
   if (wholeMs < 1_000) return `${wholeMs}ms`
@@ -35,15 +35,18 @@ export function formatDuration(ms: number): string {
   if (seconds < 60) return `${seconds}s`
   if (seconds < 3_600) return two(Math.floor(seconds / 60), 'm', seconds % 60, 's')
   const minutes = Math.round(seconds / 60)
-  return two(Math.floor(minutes / 60), 'h', minutes % 60, 'm')
+  if (minutes < 24 * 60) return two(Math.floor(minutes / 60), 'h', minutes % 60, 'm')
+  const hours = Math.round(minutes / 60)
+  return two(Math.floor(hours / 24), 'd', hours % 24, 'h')
 }
 
 function two(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit} ${small}${smallUnit}`
 }
 
-/** As `parseDuration` takes it, in one unit: `90s`, `1h`. */
+/** As `parseDuration` takes it, in one unit: `90s`, `1h`, `365d`. A single day is written `24h`. */
 export function exactDuration(ms: number): string {
+  if (ms > UNIT_MS.d && ms % UNIT_MS.d === 0) return `${ms / UNIT_MS.d}d`
   for (const unit of ['h', 'm', 's'] as const)
     if (ms > 0 && ms % UNIT_MS[unit] === 0) return `${ms / UNIT_MS[unit]}${unit}`
   return `${ms}ms`

@@ -76,7 +76,6 @@ function saysWhatToDo({ cause, message }: BatonError): boolean {
 const adviceOn: Readonly<Record<string, string>> = {
   unavailable: 'see that it runs (`baton serve`), or name another with --server or --store',
   forbidden: 'put one into BATON_TOKEN whose role, nodes and namespace do',
-  'in-use': '`baton refs list` shows them',
   'failed-for-good': 'mend the cause, then run it again',
   'grant-lost': 'somebody else may be at it now, `baton status` shows who',
 }

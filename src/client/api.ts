@@ -170,13 +170,14 @@ export interface Baton extends AsyncDisposable {
   forget(resource: string, options?: { readonly namespace?: string; readonly operation?: string }): Promise<boolean>
   /**
    * One leader at a time. Waits until it leads, runs the callback, and ends with what that returns or throws. Where it has
-   * lost, it stands again by itself once the callback has stopped.
+   * lost, it stands again by itself once the callback has stopped. A standby that its `signal` stops resolves to
+   * `undefined`.
    */
   lead<Result>(
     name: string,
     callback: (context: LeadContext) => Result | Promise<Result>,
     options?: LeadOptions,
-  ): Promise<Result>
+  ): Promise<Result | undefined>
   /** Who leads now; nothing where nobody does. */
   leader(name: string, options?: { readonly namespace?: string }): Promise<Leader | undefined>
   /**

@@ -124,8 +124,8 @@ export class Ask implements Closable {
       } catch (error) {
         if (!(error instanceof UnavailableError)) throw error
         this.#unanswered = error
-        const delayMs = backoff.nextMs()
-        if (delayMs >= leftMs()) throw error
+        const delayMs = backoff.nextWithinMs(leftMs())
+        if (delayMs === undefined) throw error
         await pause(clock, delayMs, signal)
       }
     }

@@ -2,6 +2,8 @@ import type { ClientRandom } from './random.ts'
 
 const FIRST_MS = 50
 const LAST_MS = 5_000
+/** With less time left than this, another try would hardly be answered. */
+const TRY_MIN_MS = 20
 
 /** Pauses between tries: each about twice the one before, with jitter, so that those who failed together part ways. */
 export class Backoff {
@@ -22,6 +24,15 @@ export class Backoff {
   nextMs(): number {
     const fullMs = Math.min(this.#lastMs, FIRST_MS * 2 ** Math.min(this.#tries++, 20))
     return fullMs * (0.5 + this.#random.fraction() / 2)
+  }
+
+  /**
+   * The same where time is limited: half of what is left at most, so that the last tries come near the end, each with time to
+   * be answered. Nothing where none is worth while any more.
+   */
+  nextWithinMs(leftMs: number): number | undefined {
+    const delayMs = this.nextMs()
+    return leftMs < TRY_MIN_MS ? undefined : Math.min(delayMs, leftMs / 2)
   }
 
   reset(): void {

@@ -104,7 +104,7 @@ export class Client implements Baton {
     name: string,
     callback: (context: LeadContext) => Result | Promise<Result>,
     options: LeadOptions = {},
-  ): Promise<Result> {
+  ): Promise<Result | undefined> {
     this.#check('lead', { name }, options, callback)
     return lead(this.#wiring, name, { callback, options })
   }

@@ -22,13 +22,15 @@ export const FIRST_CONTACT_MS = 5_000
 
 const TRY_FIRST_MS = 2_000
 const TRY_LAST_MS = 10_000
+const TELLING_MS = 500
 
 /** The way to Baton: one try at a time, or as many as patience allows. Knows since when nobody has answered. */
 export class Contact {
   readonly #transport: Transport
   readonly #environment: Environment
   #lastHeardAtMs: number
-  #lost = false
+  /** Why nobody answers, while nobody does. */
+  #lost: UnavailableError | undefined
 
   constructor(transport: Transport, environment: Environment) {
     this.#transport = transport
@@ -54,8 +56,7 @@ export class Contact {
       return reply
     } catch (error) {
       signal?.throwIfAborted()
-      if (error instanceof UnavailableError) this.#unheard(error)
-      throw error
+      throw error instanceof UnavailableError ? this.#unheard(error, limitMs) : error
     }
   }
 
@@ -77,8 +78,8 @@ export class Contact {
         })
       } catch (error) {
         if (!(error instanceof UnavailableError)) throw error
-        const delayMs = backoff.nextMs()
-        if (clock.monoMs() + delayMs >= startMs + patienceMs) throw error
+        const delayMs = backoff.nextWithinMs(startMs + patienceMs - clock.monoMs())
+        if (delayMs === undefined) throw error
         await pause(clock, delayMs, signal)
       }
     }
@@ -99,12 +100,14 @@ export class Contact {
   heard(): void {
     this.#lastHeardAtMs = this.#environment.clock.monoMs()
     if (this.#lost) this.#environment.notice('Baton answers again')
-    this.#lost = false
+    this.#lost = undefined
   }
 
-  #unheard(error: UnavailableError): void {
+  /** A last try that had hardly any time fails for want of it: then what an earlier one met says more. */
+  #unheard(error: UnavailableError, limitMs: number): UnavailableError {
     if (!this.#lost) this.#environment.notice(`${error.message.replace(/\.$/, '')}; trying again`)
-    this.#lost = true
+    if (!this.#lost || limitMs >= TELLING_MS) this.#lost = error
+    return this.#lost
   }
 }
 

@@ -4,7 +4,7 @@ import { cancelAsk } from './cancel-ask.ts'
 import { onAbort } from './clock.ts'
 import { BatonError, GrantLostError, refusedError } from './errors.ts'
 import type { OpenGrant } from './open-grant.ts'
-import { errorText, isPermanent, toldResult } from './outcome.ts'
+import { errorText, isPermanent, toldResult, tooLarge } from './outcome.ts'
 import type { Place } from './place.ts'
 import { ProgressReport } from './progress-report.ts'
 import type { Session } from './session.ts'
@@ -164,8 +164,8 @@ export class HeldGrant implements OpenGrant, StreamListener, Closable {
         )
       let reply = await send(outcome)
       if (reply.status === 'refused' && reply.code === 'too-large' && 'result' in outcome) {
-        this.#notTold(reply.message)
-        const { result: _, ...without } = outcome
+        const { result = null, ...without } = outcome
+        this.#notTold(tooLarge(result))
         reply = await send({ ...without, resultOmitted: true })
       }
       if (reply.status === 'refused') throw this.#refused(refusedError(reply))

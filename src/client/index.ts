@@ -27,6 +27,7 @@ export type {
   RunOptions,
   Skipped,
   SuccessOptions,
+  VerifyWhen,
   WhenUnavailable,
 } from './api.ts'
 export { connect } from './connect.ts'

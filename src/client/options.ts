@@ -43,8 +43,8 @@ export interface AskOptions {
    */
   readonly owner?: string | { readonly owner: string; readonly node?: string }
   /**
-   * How long it may take until the work begins, also where no server answers. Default: without limit. 0: does not stand in
-   * line, and waits for a second at most for somebody to answer.
+   * How long it may take until the work begins: then the code `wait-over`, or `unavailable` where no server answers. Default:
+   * without limit. 0: does not stand in line (the code `busy`), and waits for a second at most for somebody to answer.
    */
   readonly waitMs?: number
   /** What version of the work it is about. */
@@ -53,7 +53,7 @@ export interface AskOptions {
   readonly force?: boolean
   /** False: neither a success nor a skip adds this node to the references. */
   readonly reference?: boolean
-  /** Drop this node's own reference in the same step. Default: true for `delete`. */
+  /** Drop this node's own reference in the same step, even if the ask is refused `in-use`. Default: true for `delete`. */
   readonly dropReference?: boolean
   /** False: refuse at once where it is busy. */
   readonly queueing?: boolean
@@ -69,10 +69,16 @@ export interface AskOptions {
   readonly placeEveryMs?: number
 }
 
+/** When `verify` is asked. */
+export type VerifyWhen = 'before' | 'skip' | 'grant'
+
 /** What `run` may say beside. */
 export interface RunOptions extends AskOptions {
-  /** Whether the work is there already. Runs before asking, on a skip, and after a grant. */
-  readonly verify?: () => boolean | Promise<boolean>
+  /**
+   * Whether the work is there already. Runs before asking, on a skip, and after a grant, and is told which of these it is: on
+   * a `skip` the work is somewhere, and storage that shows it late may be given some time.
+   */
+  readonly verify?: (when: VerifyWhen) => boolean | Promise<boolean>
   /**
    * How long a success is good for those who ask later, counted from when the work began. Default: as the row of the
    * operation says, counted from its end.
@@ -106,7 +112,9 @@ export interface LockOptions
 
 /** What `lead` may say. */
 export interface LeadOptions
-  extends Pick<AskOptions, 'namespace' | 'waitMs' | 'signal' | 'onQueued' | 'onProgress' | 'placeEveryMs'> {
+  extends Pick<AskOptions, 'namespace' | 'waitMs' | 'onQueued' | 'onProgress' | 'placeEveryMs'> {
+  /** Stops it: a standby leaves the line and resolves to `undefined`; of a leader it aborts the callback's own signal. */
+  readonly signal?: AbortSignal
   /** While no server answers: stand on (default), or give up. Nobody leads without a grant. */
   readonly whenUnavailable?: 'wait' | 'fail'
 }

@@ -26,12 +26,23 @@ export function toldResult(result: unknown): ToldResult {
     return { resultOmitted: true, why: `it is not JSON: ${textOf(error)}` }
   }
   if (text === undefined) return { resultOmitted: true, why: `it is not JSON but a ${typeof result}` }
-  const bytes = new TextEncoder().encode(text).length
+  const bytes = bytesOf(text)
   if (bytes <= LIMITS.resultMaxBytes) return { result: JSON.parse(text) as Json }
   return {
     resultOmitted: true,
-    why: `it is ${bytes} bytes of JSON, and no server takes more than ${LIMITS.resultMaxBytes}`,
+    why: `it is ${bytes} bytes of JSON, and no limit goes beyond ${LIMITS.resultMaxBytes}; return where it is to be found`,
   }
+}
+
+/** Why a result was not taken, and what a caller can do about it. */
+export function tooLarge(result: Json): string {
+  const bytes = bytesOf(JSON.stringify(result))
+  const raise = '`baton serve --result-limit`, or with `resultLimit` of `open`'
+  return `it is ${bytes} bytes of JSON; raise the limit with ${raise}, or return where it is to be found`
+}
+
+function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).length
 }
 
 function textOf(error: unknown): string {

@@ -90,8 +90,16 @@ test('an error text that is too long is cut, not refused', async () => {
 
 test.each([
   ['not JSON', 1n, /not JSON: .*BigInt/],
-  ['larger than the server takes', 'x'.repeat(17_000), /larger than 16384 bytes/],
-  ['larger than any server takes', 'x'.repeat(300_000), /is 300002 bytes of JSON/],
+  [
+    'larger than the server takes',
+    'x'.repeat(17_000),
+    /: it is 17002 bytes of JSON; raise the limit with `baton serve --result-limit`, .*`resultLimit` of `open`, or/,
+  ],
+  [
+    'larger than any server takes',
+    'x'.repeat(300_000),
+    /is 300002 bytes of JSON, .* 262144; return where it is to be found$/,
+  ],
 ])('a result that is %s: the work is a success all the same, told without it', async (_, result, notice) => {
   const world = newClientWorld()
   const [a, b] = [world.client({ node: 'a' }), world.client({ node: 'b' })]
@@ -138,7 +146,10 @@ test('a delete drops the own reference of the node first, unless it is told not 
   await b.baton.run('pull', digest, () => undefined)
   const refused = await outcomeOf(a.baton.run('delete', digest, () => undefined))
   expect(refused).toBeInstanceOf(RefusedError)
-  expect(refused).toMatchObject({ code: 'in-use' })
+  expect(refused).toMatchObject({
+    code: 'in-use',
+    message: expect.stringContaining('drops that of its own node even when it is refused'),
+  })
   expect(await a.baton.references.list(digest)).toEqual(['b'])
   expect(await outcomeOf(b.baton.run('delete', digest, () => undefined, { dropReference: false }))).toMatchObject({
     code: 'in-use',

@@ -1,4 +1,4 @@
-import type { Done, RunContext, RunOptions } from './api.ts'
+import type { Done, RunContext, RunOptions, VerifyWhen } from './api.ts'
 import { Asker, skippedOf } from './asker.ts'
 import { GrantLostError, RefusedError } from './errors.ts'
 import type { OpenGrant } from './open-grant.ts'
@@ -14,18 +14,18 @@ export async function run<Result>(
   { verify, keepMs, ...options }: RunOptions,
 ): Promise<Done<Result>> {
   const asker = new Asker(wiring, what, options)
-  const isThere = verify && (async () => Boolean(await verify()))
+  const isThere = verify && (async (when: VerifyWhen) => Boolean(await verify(when)))
   // `force` does not believe its own eyes either: only a success that comes while it waits is looked at.
   const isThereAlready = options.force ? undefined : isThere
 
   const verifies = isThere !== undefined
-  const verified = (await isThereAlready?.()) ?? false
+  const verified = (await isThereAlready?.('before')) ?? false
   let answer = await asker.ask(verified ? { verified } : { verifies })
   let isSure = verified
   while (answer.status === 'skip') {
     if (isSure || !isThere) return skippedOf(answer)
     const skip = answer
-    isSure = await isThere()
+    isSure = await isThere('skip')
     if (isSure) {
       // Only now is the work used: whoever deletes it meanwhile is in the way.
       answer = await asker.ask({ verified: true })
@@ -40,7 +40,7 @@ export async function run<Result>(
 interface Work<Result> {
   readonly callback: Callback<Result>
   readonly keepMs: number | undefined
-  readonly isThere: (() => Promise<boolean>) | undefined
+  readonly isThere: ((when: VerifyWhen) => Promise<boolean>) | undefined
 }
 
 async function perform<Result>(
@@ -54,7 +54,7 @@ async function perform<Result>(
     effect = 'none'
   })
   const work = async () => {
-    if (await isThere?.()) return { found: true }
+    if (await isThere?.('grant')) return { found: true }
     grant.signal.throwIfAborted()
     const result = await callback(context)
     if (grant.lost) throw grant.lost

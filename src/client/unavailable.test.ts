@@ -28,6 +28,38 @@ test('wait: no longer than its wait limit', async () => {
   expect(await running).toBeInstanceOf(UnavailableError)
 })
 
+test.each([200, 1_000, 5_000, 60_000])(
+  'wait: a wait limit of %d ms is used to its end, and not beyond',
+  async (waitMs) => {
+    const { client, clock } = newClientWorld()
+    const { baton, wire } = client({ node: 'a' })
+    wire.goDown()
+    let end: unknown
+    const startMs = clock.nowMs()
+    const running = outcomeOf(baton.lock('l', () => expect.unreachable(), { waitMs })).then((outcome) => {
+      end = { outcome, afterMs: clock.nowMs() - startMs }
+    })
+    await clock.advance(waitMs - 25)
+    expect(end).toBeUndefined()
+    await clock.advance(25)
+    await running
+    expect(end).toMatchObject({ outcome: { code: 'unavailable' } })
+    // To use the time is not to try all the more.
+    expect(wire.of('open-session').length).toBeLessThan(40)
+  },
+)
+
+test.each([1_000, 5_000])('wait: a server that comes back in the last tenth of %d ms is noticed', async (waitMs) => {
+  const { client, clock } = newClientWorld()
+  const { baton, wire } = client({ node: 'a' })
+  wire.goDown()
+  const running = outcomeOf(baton.lock('l', ({ fence }) => fence, { waitMs }))
+  await clock.advance(0.9 * waitMs)
+  wire.comeBack()
+  await clock.advance(0.1 * waitMs)
+  expect(await running).toBe(1)
+})
+
 test('fail: an UnavailableError after some seconds of trying', async () => {
   const { client, clock } = newClientWorld()
   const { baton, wire } = client({ node: 'a', whenUnavailable: 'fail' })
@@ -35,6 +67,18 @@ test('fail: an UnavailableError after some seconds of trying', async () => {
   const running = outcomeOf(baton.run(...lock, () => expect.unreachable()))
   await clock.advance(5_000)
   expect(await running).toBeInstanceOf(UnavailableError)
+})
+
+test('fail: it says what was met while there was time to meet something', async () => {
+  const { client, clock } = newClientWorld()
+  const { baton, wire } = client({ whenUnavailable: 'fail' })
+  const startMs = clock.nowMs()
+  // The last tries are swallowed, and have hardly any time.
+  wire.fate = () => (clock.nowMs() - startMs < 4_700 ? 'refuse-connection' : 'lose-request')
+  const outcome = outcomeOf(baton.status('r'))
+  for (let steps = 0; steps < 60; steps++) await clock.advance(100)
+  expect(wire.of('get-resource').length).toBeGreaterThan(4)
+  expect(await outcome).toMatchObject({ message: 'nobody is there' })
 })
 
 test('fail: a server that swallows everything is as good as none', async () => {
@@ -117,7 +161,12 @@ test('questions are asked for some seconds, then nobody answers', async () => {
   const { client, clock } = newClientWorld()
   const { baton, wire } = client({ node: 'a' })
   wire.goDown()
-  const asking = outcomeOf(baton.status('l'))
-  await clock.advance(5_000)
+  let isOver = false
+  const asking = outcomeOf(baton.status('l')).finally(() => {
+    isOver = true
+  })
+  await clock.advance(4_900)
+  expect(isOver).toBe(false)
+  await clock.advance(100)
   expect(await asking).toBeInstanceOf(UnavailableError)
 })

@@ -7,6 +7,7 @@ export { nextActMs, nextDeadlineMs } from './expire.ts'
 export { RememberedInMemory, resourceInMemory } from './in-memory.ts'
 export { type PlaceChanges, placesOf, type SessionPlace } from './places.ts'
 export {
+  builtInNamespace,
   builtInOperations,
   completePolicy,
   defaultNamespacePolicy,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import {
+  builtInNamespace,
   builtInOperations,
   completePolicy,
   defaultNamespacePolicy,
@@ -77,7 +78,25 @@ test('a namespace has its own policy, that of `default` where none is named for 
   expect(policyOf(policy, 'nobody')).toBe(other)
   expect(policyOf(policy, 'constructor')).toBe(other)
   expect(policyOf({ namespaces: {} }, 'own')).toBe(defaultNamespacePolicy)
-  expect(defaultPolicy).toEqual({ namespaces: { default: defaultNamespacePolicy } })
+})
+
+test('`default` and `content` are built in, and `content` has one holder per resource', () => {
+  const content = { ...defaultNamespacePolicy, exclusion: 'resource' }
+  expect(defaultPolicy).toEqual({ namespaces: { default: defaultNamespacePolicy, content } })
+  expect(builtInNamespace('content')).toEqual(content)
+  expect(builtInNamespace('team')).toBe(defaultNamespacePolicy)
+  expect(builtInNamespace('constructor')).toBe(defaultNamespacePolicy)
+  const said = { namespaces: { content: { claimMs: 9 }, default: {} } }
+  expect(completePolicy(said).namespaces.content).toEqual({ ...content, claimMs: 9 })
+  expect(saidIn(completePolicy(said))).toEqual(said)
+  const shared = { namespaces: { content: { exclusion: 'operation' }, default: {} } } as const
+  expect(saidIn(completePolicy(shared))).toEqual(shared)
+})
+
+test('before edition 4 `content` was a namespace like any other', () => {
+  expect(builtInNamespace('content', 3)).toBe(defaultNamespacePolicy)
+  expect(Object.keys(completePolicy({ namespaces: {} }, 3).namespaces)).toEqual(['default'])
+  expect(completePolicy({ namespaces: { content: {} } }, 3).namespaces.content?.exclusion).toBe('operation')
 })
 
 test('`updateRequiresNoRef` is a switch of updates alone', () => {

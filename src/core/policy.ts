@@ -99,8 +99,17 @@ export const defaultNamespacePolicy: NamespacePolicy = {
   operations: builtInOperations,
 }
 
+/**
+ * The switches of namespaces that are built in: `default`, and since edition 4 `content`, where the containerd content stores
+ * of the nodes meet. Whoever deletes needs one holder per resource.
+ */
+const builtInNamespaces: Readonly<Record<string, NamespacePolicy>> = {
+  default: defaultNamespacePolicy,
+  content: { ...defaultNamespacePolicy, exclusion: 'resource' },
+}
+
 /** The policy of a store about which nothing is said. */
-export const defaultPolicy: Policy = { namespaces: { default: defaultNamespacePolicy } }
+export const defaultPolicy: Policy = { namespaces: builtInNamespaces }
 
 /** The policy of a namespace: its own, or that of `default`. */
 export function policyOf(policy: Policy, namespace: string): NamespacePolicy {
@@ -135,12 +144,13 @@ interface SaidNamespace extends Partial<Omit<NamespacePolicy, 'operations'>> {
 /** Built-in rows and columns complete what was said, also what was said before there were such rows and columns. */
 export function completePolicy({ namespaces }: SaidPolicy, edition = EDITION): Policy {
   const builtIn = builtInRows(edition)
-  const complete: Record<string, NamespacePolicy> = { default: { ...defaultNamespacePolicy, operations: builtIn } }
-  for (const [name, { operations = {}, ...switches }] of Object.entries(namespaces)) {
+  const complete: Record<string, NamespacePolicy> = {}
+  const said: SaidPolicy['namespaces'] = { default: {}, ...(edition >= 4 && { content: {} }), ...namespaces }
+  for (const [name, { operations = {}, ...switches }] of Object.entries(said)) {
     const rows: Record<string, OperationPolicy> = { ...builtIn }
     for (const [operation, row] of Object.entries(operations))
       rows[operation] = { ...(rowIn(builtIn, operation) ?? plainOperation), ...row }
-    complete[name] = { ...defaultNamespacePolicy, ...switches, operations: rows }
+    complete[name] = { ...builtInNamespace(name, edition), ...switches, operations: rows }
   }
   return { namespaces: complete }
 }
@@ -155,8 +165,9 @@ export function saidIn({ namespaces }: Policy): SaidPolicy {
       const changed = difference(row, built ?? plainOperation)
       if (!built || Object.keys(changed).length > 0) rows[operation] = changed
     }
-    const { operations: _, ...built } = defaultNamespacePolicy
-    said[name] = { ...difference(switches, built), ...(Object.keys(rows).length > 0 && { operations: rows }) }
+    const { operations: _, ...built } = builtInNamespace(name)
+    const own = { ...difference(switches, built), ...(Object.keys(rows).length > 0 && { operations: rows }) }
+    if (name !== 'content' || Object.keys(own).length > 0) said[name] = own
   }
   return { namespaces: said }
 }
@@ -170,6 +181,12 @@ export function isSamePolicy(one: Policy, other: Policy): boolean {
 function builtInRows(edition: number): Rows {
   if (edition >= 3) return builtInOperations
   return Object.fromEntries(Object.entries(builtInOperations).filter(([operation]) => !NEW_ROWS.has(operation)))
+}
+
+/** What a namespace is made of where it says nothing else. */
+export function builtInNamespace(name: string, edition = EDITION): NamespacePolicy {
+  const isBuiltIn = edition >= 4 && Object.hasOwn(builtInNamespaces, name)
+  return (isBuiltIn && builtInNamespaces[name]) || defaultNamespacePolicy
 }
 
 type Rows = NamespacePolicy['operations']

@@ -34,7 +34,8 @@ export const errors: Readonly<Record<ErrorCode, ErrorRow>> = {
   'in-use': {
     status: 409,
     retryable: true,
-    meaning: 'Nodes still reference the resource; release their references first.',
+    meaning:
+      'Nodes still use the resource: it can be deleted when they have dropped their references. A delete drops that of its own node even when it is refused.',
   },
   'held-by-you': {
     status: 409,

@@ -4,6 +4,20 @@ import { killRest, startServer, until } from '../e2e/cli-process.ts'
 
 afterAll(() => killRest())
 
+test.each([200, 1_000, 5_000])('no server at all: a wait limit of %d ms is used to its end', async (waitMs) => {
+  const gone = await startServer()
+  await gone.stop()
+  const baton = await connect(gone.url, { node: 'a', onNotice: () => {} })
+  const startMs = performance.now()
+  const end = await baton.lock('l', () => expect.unreachable(), { waitMs }).catch(({ code }) => code)
+  const tookMs = performance.now() - startMs
+  console.log(`waitMs ${waitMs}: back after ${tookMs.toFixed(0)} ms`)
+  expect(end).toBe('unavailable')
+  expect(tookMs).toBeGreaterThan(waitMs - 30)
+  expect(tookMs).toBeLessThan(waitMs + 250)
+  await baton.close()
+})
+
 test.each(['wait', 'fail', 'run'] as const)(
   'a server that is stopped: waitMs 500 is back within 0.8 s (%s)',
   async (whenUnavailable) => {

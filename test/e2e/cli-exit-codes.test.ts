@@ -144,7 +144,10 @@ describe.concurrent('baton run exits', () => {
     await server.baton('refs', 'add', 'used', '--node', 'other')
     const { code, stderr } = await server.baton('run', 'delete', 'used', '--node', 'me', ...sh(''))
     expect(code).toBe(73)
-    expect(stderr).toContain('other nodes use it, `baton refs list used` shows them')
+    expect(stderr).toBe(
+      'baton: delete used: other nodes use it, `baton refs list used` shows them; ' +
+        'the reference of this node, if it had one, was dropped\n',
+    )
   })
 
   test('75 where it is busy and it does not want to wait, or not any longer', async () => {

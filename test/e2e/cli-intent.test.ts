@@ -61,6 +61,20 @@ describe.concurrent('by intent', () => {
     expect(lines('once')).toHaveLength(3)
   })
 
+  test('forget: where another operation is kept, it names the flag for it', async () => {
+    await server.baton('run', 'pull', 'layer', '--node', 'a', ...sh('exit 0'))
+    expect(await server.baton('forget', 'layer')).toMatchObject({
+      code: 0,
+      stdout: 'nothing was kept of once layer\n',
+      stderr: 'baton: pull is kept: --operation pull forgets it\n',
+    })
+    expect(await server.baton('forget', 'layer', '--operation', 'pull')).toMatchObject({
+      stdout: 'forgot pull layer\n',
+      stderr: 'baton: 1 node references layer: a pull is still skipped\n',
+    })
+    expect((await server.baton('forget', 'layer')).stderr).toBe('')
+  })
+
   test('once: without --per it is done again by whoever comes later', async () => {
     const once = () => server.baton('once', 'later', ...sh(`echo ran >> ${folder.path('later')}`))
     await once()
@@ -101,6 +115,21 @@ describe.concurrent('by intent', () => {
     expect((await b.ended).code).toBe(143)
     a.kill('SIGTERM')
     expect((await a.ended).code).toBe(143)
+  })
+
+  test('lead: one that has lost and stands by again is a standby like any other', async () => {
+    const leads = (node: string) =>
+      sh(`echo ${node} >> ${folder.path('again')}; trap 'exit 7' TERM; while :; do sleep 0.05; done`)
+    const a = server.start('lead', 'again', '--node', 'a', ...leads('a'))
+    await begun('again')
+    const b = server.start('lead', 'again', '--node', 'b', ...leads('b'))
+    await until('b stands by', () => b.stderr() !== '')
+    await server.baton('revoke', 'lead', 'again')
+    await until('a stands by again', () => /stands again\n(.*\n)*baton: waiting/.test(a.stderr()))
+    a.kill('SIGTERM')
+    expect((await a.ended).code).toBe(143)
+    b.kill('SIGTERM')
+    expect((await b.ended).code).toBe(7)
   })
 
   test('every signal that can be passed on is', async () => {

@@ -87,6 +87,26 @@ describe.concurrent('an operator', () => {
     expect((await server.baton('refs', 'list', 'r')).stdout).toBe('')
   })
 
+  test('lists all that is referenced, and nothing else', async () => {
+    const own = await startServer()
+    await own.baton('refs', 'add', 'sha256:long', '--node', 'a')
+    await own.baton('refs', 'add', 'sha256:long', '--node', 'b')
+    await own.baton('refs', 'add', 'r', '--node', 'b', '--namespace', 'build')
+    await own.baton('once', 'nightly', '--per', '1h', '--', 'true')
+    const [all, json, build] = await Promise.all([
+      own.baton('refs', 'list'),
+      own.baton('refs', 'list', '--json'),
+      own.baton('refs', 'list', '--namespace', 'build'),
+    ])
+    expect(all.stdout).toBe('build/r      b\nsha256:long  a, b\n')
+    expect(JSON.parse(json.stdout)).toEqual([
+      { namespace: 'build', resource: 'r', references: ['b'] },
+      { namespace: 'default', resource: 'sha256:long', references: ['a', 'b'] },
+    ])
+    expect(build.stdout).toBe('build/r  b\n')
+    await own.stop()
+  })
+
   test('sees one resource or all, for people and for programs', async () => {
     await server.baton('run', 'pull', 'seen', '--node', 'a', '--', 'true')
     await server.baton('run', 'pull', 'seen', '--node', 'a', '--namespace', 'other', '--', 'true')
@@ -118,7 +138,7 @@ describe.concurrent('an operator', () => {
       return all.stdout() !== ''
     })
     await server.baton('run', 'lock', 'e1', '--node', 'a', '--', 'true')
-    await until('the run is seen', () => all.stdout().includes('a ended: success') && one.stdout().includes('"ended"'))
+    await until('the run is seen', () => all.stdout().includes('a ended: released') && one.stdout().includes('"ended"'))
     expect(all.stdout()).toMatch(/lock e1 {2}a has the baton \(fence 1\)/)
     const types = one
       .stdout()

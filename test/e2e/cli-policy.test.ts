@@ -53,6 +53,12 @@ describe('baton policy', () => {
     expect(namespaces.default).toMatchObject({ exclusion: 'resource', operations: { compile: { keepMs: 3_600_000 } } })
   })
 
+  test('the help of set and of apply says how a row is removed', async () => {
+    const [set, apply] = await Promise.all([policy('set', '--help'), policy('apply', '--help')])
+    expect(set.stdout).toContain('A row is removed by `baton policy apply FILE --prune`')
+    expect(apply.stdout).toContain('A row is removed with --prune')
+  })
+
   test('set of what there is not, or cannot be: 64, with what is known', async () => {
     const [column, range] = await Promise.all([policy('set', 'compile.atempts=3'), policy('set', 'claimMs=1ms')])
     expect([column.code, column.stdout, range.code, range.stdout]).toEqual([64, '', 64, ''])

@@ -46,20 +46,18 @@ describe.concurrent('to a server with TLS and tokens', () => {
   test('without a token: 77, and where to put it', async () => {
     const { code, stderr } = await status(tls)
     expect(code).toBe(77)
-    expect(stderr).toMatch(/A token is needed; .*; put it into BATON_TOKEN\n$/)
+    expect(stderr).toBe('baton: the server wants a token: put yours into BATON_TOKEN\n')
   })
 
   test('with a wrong token: 77, and where to look, without the token', async () => {
     const fromEnvironment = await status({ ...tls, BATON_TOKEN: 'guessed' })
     const fromFlag = await status({ ...tls, BATON_TOKEN: 'secret' }, '--token', 'guessed')
     for (const [{ code, stderr }, where] of [
-      [fromEnvironment, 'BATON_TOKEN'],
-      [fromFlag, '--token'],
+      [fromEnvironment, 'in BATON_TOKEN'],
+      [fromFlag, 'of --token'],
     ] as const) {
       expect(code).toBe(77)
-      expect(stderr).toMatch(
-        new RegExp(`does not know this token; .*; look at ${where}, and at the tokens of the server`),
-      )
+      expect(stderr).toMatch(new RegExp(`^baton: the server does not know the token ${where}: [^;]*tokens file.*\n$`))
       expect(stderr).not.toContain('guessed')
     }
   })

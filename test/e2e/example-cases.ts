@@ -127,15 +127,16 @@ export function exampleCases(url: () => string): void {
     'layer pull: fetched once for three nodes which all use it, and again when it is gone',
     on(async ({ baton, runs }) => {
       const digest = 'sha256:9f86d0'
+      const namespace = 'content'
       const layer = runs.path(digest)
       for (const day of DAYS) {
-        const gate = await openDay(baton, { operation: 'pull', resource: digest, ask: { force: true } })
+        const gate = await openDay(baton, { operation: 'pull', resource: digest, ask: { force: true, namespace } })
         const processes = runs.startThree('layer-pull', { LAYERS: runs.path('.') })
         await gate.begin(3)
         await endWell(processes)
         expect(runs.notes('fetch')).toHaveLength(day)
         expect([runs.notes('performed').length, runs.notes('skipped').length]).toEqual([day, 2 * day])
-        expect([...(await baton.references.list(digest))].sort()).toEqual(['a', 'b', 'c'])
+        expect([...(await baton.references.list(digest, { namespace }))].sort()).toEqual(['a', 'b', 'c'])
         expect(existsSync(layer)).toBe(true)
         rmSync(layer)
       }

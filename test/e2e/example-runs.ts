@@ -67,12 +67,12 @@ interface Work {
  * lets as many stand in line as shall come at the same moment, and leaves it to them.
  */
 export async function openDay(baton: Baton, work: Work) {
-  const { resource } = work
+  const { resource, ask: { namespace } = {} } = work
   const grant = await until(`the success of ${resource} is over`, () => tryTake(baton, work))
   return {
     async begin(count: number, before?: () => Promise<unknown>): Promise<void> {
       await until(`${count} wait for ${resource}`, async () => {
-        const isFull = (await baton.waiters(resource)).length === count
+        const isFull = (await baton.waiters(resource, { namespace })).length === count
         if (!isFull) await sleep(LOOK_MS)
         return isFull
       })

@@ -38,7 +38,7 @@ test.each(['file', 'file-snapshot'])(
     store = await openFile(directory, expected)
     await check(store, expected)
     await goOn(store)
-    expect(readFileSync(join(directory, 'format'), 'utf8')).toContain('format 3')
+    expect(readFileSync(join(directory, 'format'), 'utf8')).toContain('format 4')
   },
 )
 

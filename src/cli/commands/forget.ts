@@ -1,3 +1,4 @@
+import type { ResourceView } from '../../core/index.ts'
 import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connection.ts'
 import type { AddCommand } from '../context.ts'
 import { EXIT } from '../exit.ts'
@@ -15,15 +16,26 @@ export const add: AddCommand = (program, context, done) => {
   addConnectionOptions(command, context)
     .addHelpText('after', '\nReferences stay as they are (`baton refs`).\n\nExample:\n  $ baton forget nightly')
     .action(async (resource: string, { operation, ...flags }: ForgetFlags) => {
-      const { kept, references } = await withBaton(flags, context, async (baton) => ({
-        kept: await baton.forget(resource, { operation }),
-        references: (await baton.references.list(resource)).length,
+      const { wasKept, left } = await withBaton(flags, context, async (baton) => ({
+        wasKept: await baton.forget(resource, { operation }),
+        left: await baton.status(resource),
       }))
       context.stdout.write(
-        kept ? `forgot ${operation} ${resource}\n` : `nothing was kept of ${operation} ${resource}\n`,
+        wasKept ? `forgot ${operation} ${resource}\n` : `nothing was kept of ${operation} ${resource}\n`,
       )
-      if (operation === 'pull' && references > 0)
-        context.stderr.write(`baton: ${references} nodes reference ${resource}: a pull is still skipped\n`)
+      for (const sentence of stillThere(left, { operation, wasKept })) context.stderr.write(`baton: ${sentence}\n`)
       done(EXIT.ok)
     })
+}
+
+/** What may surprise whoever wanted the work to be done again. */
+function stillThere(
+  { resource, kept, references }: ResourceView,
+  { operation, wasKept }: { readonly operation: string; readonly wasKept: boolean },
+): string[] {
+  const others = wasKept ? [] : kept.filter((success) => success.operation !== operation)
+  const sentences = others.map((other) => `${other.operation} is kept: --operation ${other.operation} forgets it`)
+  if (operation !== 'pull' || references.length === 0) return sentences
+  const users = references.length === 1 ? '1 node references' : `${references.length} nodes reference`
+  return [...sentences, `${users} ${resource}: a pull is still skipped`]
 }

@@ -56,6 +56,7 @@ const addSet: AddCommand = (policy, context, done) => {
 Columns of an operation: ${Object.keys(operationColumns).join(', ')}.
 Of the namespace itself: ${Object.keys(switches).join(', ')}.
 Those that end in Ms take durations (1h), contradicts takes operations by commas.
+A row is removed by \`baton policy apply FILE --prune\` with a file that does not have it.
 
 Example:
   $ baton policy set compile.waitersOnSuccess=skip compile.keepMs=1h compile.attempts=3
@@ -80,6 +81,7 @@ const addApply: AddCommand = (policy, context, done) => {
     .addHelpText(
       'after',
       `
+A row is removed with --prune: \`baton policy show > policy.toml\`, take it out there, and apply that file.
 A JSON file with a "version" is applied only if the policy still has that version.
 
 Example:

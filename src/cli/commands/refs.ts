@@ -1,7 +1,10 @@
 import type { Command } from 'commander'
+import type { Baton } from '../../client/api.ts'
+import type { ResourceView } from '../../core/index.ts'
 import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connection.ts'
 import type { AddCommand, CliContext } from '../context.ts'
 import { EXIT } from '../exit.ts'
+import { columns } from '../print/columns.ts'
 
 interface ListFlags extends ConnectionFlags {
   readonly json?: boolean
@@ -26,17 +29,54 @@ export const add: AddCommand = (program, context, done) => {
 const addList: AddCommand = (refs, context, done) => {
   const list = refs
     .command('list')
-    .description('the nodes that use a resource, one a line')
-    .argument('<resource>')
-    .option('--json', 'an array of node ids')
+    .description('the nodes that use a resource, one a line, or all resources that are used')
+    .argument('[resource]', 'where absent: every resource that is used, one a line, and its nodes')
+    .option('--json', 'an array of node ids; of all: of { namespace, resource, references }')
   addConnectionOptions(list, context)
-    .addHelpText('after', '\nExample:\n  $ baton refs list sha256:abc')
-    .action(async (resource: string, flags: ListFlags) => {
-      const nodes = await withBaton(flags, context, (baton) => baton.references.list(resource))
-      const text = flags.json ? `${JSON.stringify(nodes)}\n` : nodes.map((node) => `${node}\n`).join('')
-      context.stdout.write(text)
+    .addHelpText(
+      'after',
+      `
+Without a resource and without --namespace: in all namespaces (NAMESPACE/RESOURCE where it is not the default one).
+
+Example:
+  $ baton refs list sha256:abc
+  node-a
+  node-b
+  $ baton refs list
+  sha256:abc  node-a, node-b
+  sha256:def  node-a`,
+    )
+    .action(async (resource: string | undefined, flags: ListFlags) => {
+      const { value, lines } = await withBaton(flags, context, (baton) =>
+        resource === undefined ? allUsed(baton, flags) : usersOf(baton, resource),
+      )
+      context.stdout.write(flags.json ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join(''))
       done(EXIT.ok)
     })
+}
+
+/** For programs, and for people. */
+interface Listed {
+  readonly value: unknown
+  readonly lines: readonly string[]
+}
+
+async function usersOf(baton: Baton, resource: string): Promise<Listed> {
+  const nodes = await baton.references.list(resource)
+  return { value: nodes, lines: nodes }
+}
+
+async function allUsed(baton: Baton, { namespace }: ListFlags): Promise<Listed> {
+  const value: Pick<ResourceView, 'namespace' | 'resource' | 'references'>[] = []
+  for await (const view of baton.list({ namespace })) {
+    const { resource, references } = view
+    if (references.length > 0) value.push({ namespace: view.namespace, resource, references })
+  }
+  const rows = value.map((view) => [
+    view.namespace === 'default' ? view.resource : `${view.namespace}/${view.resource}`,
+    view.references.join(', '),
+  ])
+  return { value, lines: columns(rows) }
 }
 
 interface Change {

@@ -1,5 +1,5 @@
 import {
-  defaultNamespacePolicy,
+  builtInNamespace,
   type NamespacePolicy,
   type OperationPolicy,
   type Policy,
@@ -16,7 +16,7 @@ export function policyDiff(before: Policy, after: Policy): string[] {
     if (!other) return [`removed  namespace ${name}: it has the policy of default`]
     if (one) return namespaceDiff(one, other, place)
     const added = `added    namespace ${name}: what it does not say is as built in, not as in default`
-    return [added, ...namespaceDiff(defaultNamespacePolicy, other, place)]
+    return [added, ...namespaceDiff(builtInNamespace(name), other, place)]
   })
 }
 

@@ -40,6 +40,7 @@ test.each([
   ['compile.keepMs=soon', /use a duration like 500ms.*, or a number of milliseconds/],
   ['compile.waitersOnSuccess=wait', /use skip, next/],
   ['queueing=yes', /use true, false/],
+  ['operations.pull.keepMs=2000', /has 'operations\.' in front.*; write it like pull\.keepMs=2000$/],
 ])('%s is refused with what is known', (row, sentence) => {
   expect(() => saidByRows([row], 'default')).toThrow(UsageError)
   expect(() => saidByRows([row], 'default')).toThrow(sentence)

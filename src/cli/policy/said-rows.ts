@@ -2,6 +2,9 @@ import type { SaidPolicy } from '../../core/index.ts'
 import { UsageError } from '../exit.ts'
 import { operationColumns, switches } from './columns.ts'
 
+/** What a policy file has in front of the name of a row: here it would be taken for a part of the name. */
+const IN_A_FILE = 'operations.'
+
 type SaidNamespace = SaidPolicy['namespaces'][string]
 
 /** What `[OPERATION.]COLUMN=VALUE …` say of a namespace. The last dot splits: operations may have dots in their names. */
@@ -11,6 +14,10 @@ export function saidByRows(rows: readonly string[], namespace: string): SaidPoli
     const [, operation, column = '', text = ''] = /^(?:([^=]*)\.)?([^=.]*)=(.*)$/s.exec(row) ?? []
     if (column === '' || operation === '') {
       throw new UsageError(`'${row}' is not of the form [OPERATION.]COLUMN=VALUE; write it like compile.attempts=3`)
+    }
+    if (operation?.startsWith(IN_A_FILE)) {
+      const short = row.slice(IN_A_FILE.length)
+      throw new UsageError(`'${row}' has '${IN_A_FILE}' in front, as only a file has it; write it like ${short}`)
     }
     const value = parsedValue({ operation, column, text })
     if (operation === undefined) said = { ...said, [column]: value }

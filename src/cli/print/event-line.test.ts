@@ -25,3 +25,8 @@ test.each<[WireEvent, string]>([
 test('what only begins a stream is no line', () => {
   expect(renderEvent({ type: 'state', of: 'all' })).toBeUndefined()
 })
+
+test('a lock that ends was released, whatever became of the work', () => {
+  const event = { type: 'ended', fence: 7, attempt: 1, outcome: 'success', ...by, operation: 'lock' } as const
+  expect(renderEvent(event)).toBe('03:04:05.678  lock sha256:abc  node-a ended: released (fence 7)')
+})

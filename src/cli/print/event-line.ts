@@ -1,5 +1,6 @@
 import type { Answer } from '../../core/index.ts'
 import type { WireEvent } from '../../protocol/index.ts'
+import { shortJson } from './json.ts'
 import { outcomeText } from './resource-view.ts'
 
 /** One event as one line for people; nothing for those that only begin a stream. */
@@ -35,9 +36,9 @@ function textOf(event: Dated): string {
         ? `${event.count} who waited: ${answerText(event.answer)}`
         : `${event.node} was told: ${answerText(event.answer)}`
     case 'ended':
-      return `${event.node} ended: ${outcomeText(event)} (fence ${event.fence})`
+      return `${event.node} ended: ${outcomeText(event.operation, event)} (fence ${event.fence})`
     case 'progress':
-      return `${event.node} says ${JSON.stringify(event.progress)}`
+      return `${event.node} says ${shortJson(event.progress)}`
     case 'referenced':
       return `${event.node} uses it`
     case 'dereferenced':

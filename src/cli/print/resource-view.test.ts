@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ResourceView } from '../../core/index.ts'
+import type { Json, ResourceView } from '../../core/index.ts'
 import { paintFor } from './paint.ts'
 import { renderResource, renderResources } from './resource-view.ts'
 
@@ -89,6 +89,40 @@ describe('a resource for people', () => {
     const outcome = { outcome: 'failure', error: 'bad\u001b[2J\nfoo', permanent: true } as const
     const text = renderResource({ ...idle, recent: [{ ...grant, atMs: nowMs, outcome }] }, nowMs)
     expect(text).toContain('permanent failure: bad [2J foo')
+  })
+
+  const kept = { operation: 'once', node: 'node-a', fence: 3, atMs: nowMs - 5_000, untilMs: nowMs + 365 * 86_400_000 }
+
+  test('a result that is kept is shown where it is short, cut with its size where it is long', () => {
+    const shown = (result: Json) => renderResource({ ...idle, kept: [{ ...kept, result }] }, nowMs).trimEnd()
+    expect(shown({ rows: 7 })).toMatch(/fence 3, for 365d more, \{"rows":7\}$/)
+    expect(shown('x'.repeat(58))).toMatch(/"x{58}"$/)
+    expect(shown('x'.repeat(100))).toMatch(/more, "x{59}… \(102 bytes\)$/)
+    expect(shown('ä'.repeat(1_023))).toMatch(/more, "ä{59}… \(2 KiB\)$/)
+    expect(shown('x'.repeat(262_142))).toMatch(/more, "x{59}… \(256 KiB\)$/)
+    // Not half of a character either.
+    expect(shown(`${'x'.repeat(58)}😀😀`)).toMatch(/x{58}\ufffd… \(68 bytes\)$/)
+  })
+
+  test('a result that was not told is said to be omitted', () => {
+    const text = renderResource({ ...idle, kept: [{ ...kept, resultOmitted: true }] }, nowMs)
+    expect(text).toContain('for 365d more, result omitted\n')
+  })
+
+  test('a progress is cut like a result', () => {
+    const text = renderResource({ ...idle, grants: [{ ...grant, progress: 'x'.repeat(100) }] }, nowMs)
+    expect(text).toContain(`fence 12, "${'x'.repeat(59)}… (102 bytes)\n`)
+  })
+
+  test('the end of a lock or of a leader says that it was released, not that its work succeeded', () => {
+    const ended = { node: 'node-a', fence: 3, atMs: nowMs - 5_000, outcome: { outcome: 'success' } } as const
+    const shown = (operation: string) => renderResource({ ...idle, recent: [{ ...ended, operation }] }, nowMs)
+    expect(shown('lock')).toContain('ended       lock  node-a  5.0s ago  fence 3, released\n')
+    expect(shown('lead')).toContain('fence 3, released\n')
+    expect(shown('once')).toContain('fence 3, success\n')
+    const outcome = { outcome: 'expired', error: 'the session has ended' } as const
+    const died = renderResource({ ...idle, recent: [{ ...ended, operation: 'lock', outcome }] }, nowMs)
+    expect(died).toContain('expired: the session has ended')
   })
 
   test('a clock that is behind the server shows no negative ages', () => {

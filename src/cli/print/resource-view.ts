@@ -1,6 +1,7 @@
 import type { Outcome, ResourceView } from '../../core/index.ts'
 import { formatDuration } from '../duration.ts'
 import { columns } from './columns.ts'
+import { shortJson } from './json.ts'
 import { type Paint, plain } from './paint.ts'
 import { oneLine } from './text.ts'
 
@@ -38,7 +39,7 @@ function holders({ grants }: ResourceView, nowMs: number): Row[] {
       ...(grant.attempt > 1 ? [`attempt ${grant.attempt}`] : []),
       ...(grant.claimed ? [] : ['not yet claimed']),
       ...revision(grant),
-      ...(grant.progress === undefined ? [] : [JSON.stringify(grant.progress)]),
+      ...(grant.progress === undefined ? [] : [shortJson(grant.progress)]),
     ].join(', '),
   ])
 }
@@ -67,7 +68,8 @@ function kept(view: ResourceView, nowMs: number): Row[] {
       `fence ${success.fence}`,
       `for ${formatDuration(success.untilMs - nowMs)} more`,
       ...revision(success),
-      ...(success.result === undefined ? [] : [JSON.stringify(success.result)]),
+      ...(success.result === undefined ? [] : [shortJson(success.result)]),
+      ...(success.resultOmitted ? ['result omitted'] : []),
     ].join(', '),
   ])
 }
@@ -82,13 +84,17 @@ function recent(view: ResourceView, nowMs: number): Row[] {
       ended.operation,
       ended.node,
       `${formatDuration(nowMs - ended.atMs)} ago`,
-      [`fence ${ended.fence}`, outcomeText(ended.outcome), ...revision(ended)].join(', '),
+      [`fence ${ended.fence}`, outcomeText(ended.operation, ended.outcome), ...revision(ended)].join(', '),
     ])
 }
 
-export function outcomeText(outcome: Outcome): string {
+/** Who lets go of one of these says nothing of the work: it may have thrown. */
+const LETS_GO = new Set(['lock', 'lead'])
+
+export function outcomeText(operation: string, outcome: Outcome): string {
   switch (outcome.outcome) {
     case 'success':
+      if (LETS_GO.has(operation)) return 'released'
       return outcome.effect === 'none' ? 'success, nothing was to be done' : 'success'
     case 'failure':
       return `${outcome.permanent ? 'permanent failure' : 'failure'}: ${oneLine(outcome.error)}`

@@ -67,6 +67,7 @@ export async function runCommand(baton: Baton, run: CommandRun, context: CliCont
   }
   try {
     const done = await hearing(onSignal, () => call(baton, run, perform, report), passedSignals)
+    if (done === 'stopped') return exitOfSignal(stoppedBy ?? 'SIGTERM')
     if (done?.status !== 'skipped') return EXIT.ok
     line.end()
     context.stderr.write(`skipped: ${skipText(run, done)}\n`)
@@ -79,13 +80,13 @@ export async function runCommand(baton: Baton, run: CommandRun, context: CliCont
   }
 }
 
-/** The call of the SDK that is meant: what it says of a skip, where there can be one. */
+/** The call of the SDK that is meant: what it says of a skip, where there can be one, or that a standby was stopped. */
 async function call(
   baton: Baton,
   { intent, operation, resource, keepMs, revision, force, ...run }: CommandRun,
   perform: (grant: Pick<RunContext, 'node' | 'fence' | 'signal'>) => Promise<undefined>,
   report: Pick<LockOptions, 'signal' | 'onQueued' | 'onProgress' | 'placeEveryMs'>,
-): Promise<Done<undefined> | undefined> {
+): Promise<Done<undefined> | 'stopped' | undefined> {
   const waiting = {
     ...report,
     ...(run.waitMs !== undefined && { waitMs: run.waitMs }),
@@ -98,7 +99,9 @@ async function call(
       return baton.lock(resource, perform, waiting)
     case 'lead': {
       const { queueing, ...standing } = waiting
-      return baton.lead(resource, perform, queueing === false ? { ...standing, waitMs: 0 } : standing)
+      const options = queueing === false ? { ...standing, waitMs: 0 } : standing
+      const term = await baton.lead(resource, async (grant) => ({ end: await perform(grant) }), options)
+      return term ? term.end : 'stopped'
     }
     case 'once':
       return baton.once(resource, perform, { ...skipping, ...(keepMs !== undefined && { keepMs }) })
@@ -182,12 +185,10 @@ function explained(error: unknown, { operation, resource }: CommandRun, started:
   // What to do about a token is known to whoever has connected.
   if (error.code === 'unauthorised') return error
   const { code, sentence } = exitOf(error)
-  if (error.code === 'in-use') {
-    const dropped = operation === 'delete' ? '; the reference of this node was dropped' : ''
-    return new Exit(
-      code,
-      `${operation} ${resource}: other nodes use it, \`baton refs list ${resource}\` shows them${dropped}`,
-    )
-  }
-  return new Exit(code, `${operation} ${resource}: ${sentence}`)
+  const what = `${operation} ${resource}`
+  if (error.code !== 'in-use') return new Exit(code, `${what}: ${sentence}`)
+  const shown = `\`baton refs list ${resource}\` shows them`
+  return operation === 'delete'
+    ? new Exit(code, `${what}: other nodes use it, ${shown}; the reference of this node, if it had one, was dropped`)
+    : new Exit(code, `${what}: nodes use it, ${shown}`)
 }

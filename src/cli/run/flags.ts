@@ -25,6 +25,7 @@ export function addRunOptions(
   { unavailable = ['fail', 'wait', 'run'] }: { readonly unavailable?: readonly WhenUnavailable[] } = {},
 ): Command {
   command
+    .showHelpAfterError('The flags of what is run come after --, as in `baton lock NAME -- CMD --flag`; see --help.')
     .option('--node <node>', 'who asks (BATON_NODE; default: the host name)')
     .option('--wait <duration>', 'how long to wait until it begins, e.g. 10m; 0 does not wait (default: without limit)')
     .option('--ttl <duration>', 'after how long without a sign of life the next one takes over (default: 30s)')

@@ -14,7 +14,8 @@ const REMIND_MS = 60_000
 export class WaitingLine {
   readonly #output: Output
   readonly #what: string
-  readonly #startMs = Date.now()
+  /** Of this waiting: a leader that has lost waits anew. */
+  #startMs = Date.now()
   #position: number | undefined
   #progress: Json | undefined
   #tick: NodeJS.Timeout | undefined
@@ -25,6 +26,7 @@ export class WaitingLine {
   }
 
   moved(position: number): void {
+    if (this.#tick === undefined) this.#startMs = Date.now()
     this.#position = position
     if (this.#output.isTTY) {
       this.#tick ??= setInterval(() => this.#draw(), 1_000)

@@ -3,7 +3,7 @@ import { type Disk, readAll } from './disk.ts'
 import { DamagedStore, NewerFormat } from './errors.ts'
 
 /** Rises when a newer version writes what this one could not read. */
-const FORMAT = 3
+const FORMAT = 4
 const FORMAT_FILE = 'format'
 const ID_FILE = 'id'
 

@@ -19,7 +19,7 @@ export async function report(): Promise<string> {
   try {
     await using lock = await baton.lock('nightly', { waitMs: 1_000 })
     const once = await baton.once('report', () => `written under ${lock.fence}`, { keepMs: 60_000 })
-    const led: number = await baton.lead('reporter', ({ fence }) => fence)
+    const led: number | undefined = await baton.lead('reporter', ({ fence }) => fence)
     return once.status === 'performed' ? `${once.result}, ${led}` : 'skipped'
   } catch (error) {
     if (error instanceof RefusedError) return error.code
