@@ -58,7 +58,9 @@ module.exports = {
       from: { path: '^src/stores/table\\.ts$' },
       to: { path: '^src/stores/[^/]+/', dynamic: false },
     },
-    only('cli', 'client/', 'protocol/', 'core/'),
+    only('cli', 'client/', 'protocol/', 'core/', 'content/serve\\.ts$'),
+    only('grpc'),
+    only('content', 'client/', 'protocol/', 'core/', 'grpc/index\\.ts$'),
     only(
       'testing',
       'core/',

@@ -5,6 +5,7 @@ const OPENSSL = ['src/server/tls.test.ts', 'test/e2e/cli-secure.test.ts', 'test/
 const MARIADB = [
   'src/stores/mysql/mysql-store.test.ts',
   'src/testing/harness/mariadb.test.ts',
+  'test/e2e/content-mysql.test.ts',
   'test/e2e/examples-mysql.test.ts',
   'test/e2e/mysql-faults.test.ts',
   'test/e2e/mysql-paused.test.ts',
@@ -13,6 +14,22 @@ const MARIADB = [
   'test/stores/version-1-mysql.test.ts',
 ]
 
+/** Content stores over the union of their folders, and a containerd over most of them. */
+const CONTENT = [
+  'test/e2e/content-away.test.ts',
+  'test/e2e/content-cli.test.ts',
+  'test/e2e/content-example.test.ts',
+  'test/e2e/content-faults.test.ts',
+  'test/e2e/content-mysql.test.ts',
+  'test/e2e/content-page.test.ts',
+  'test/e2e/content-private.test.ts',
+  'test/e2e/content-removal.test.ts',
+  'test/e2e/content-stalled.test.ts',
+  'test/e2e/content-wire.test.ts',
+  'test/e2e/content.test.ts',
+]
+const CONTAINERD = ['src/testing/harness/content/stage.test.ts', ...CONTENT]
+
 /** Which test files need what. Those of something that is missing are left out, by name; no other test ever is. */
 export const needs = [
   { name: 'openssl', package: 'openssl', tests: OPENSSL },
@@ -20,7 +37,16 @@ export const needs = [
   // mariadb-install-db calls it, and comes without it.
   { name: 'my_print_defaults', package: 'mariadb-client-core', tests: MARIADB },
   { name: 'strace', package: 'strace', tests: ['test/e2e/file-sync-order.test.ts'] },
-  { name: 'the right to mount a disk', how: 'run it as root on Linux', tests: ['test/e2e/file-disk-full.test.ts'] },
+  { name: 'containerd', package: 'containerd', tests: CONTAINERD },
+  { name: 'ctr', package: 'containerd', tests: CONTAINERD },
+  { name: 'docker-registry', package: 'docker-registry', tests: CONTAINERD },
+  { name: 'mergerfs', package: 'mergerfs', tests: CONTENT },
+  { name: '/dev/fuse', how: '`modprobe fuse`, or give the container that device', tests: CONTENT },
+  {
+    name: 'the right to mount a disk',
+    how: 'run it as root on Linux',
+    tests: ['test/e2e/file-disk-full.test.ts', ...CONTAINERD],
+  },
 ]
 
 /**
@@ -33,6 +59,7 @@ export const rounds = [
       tests: [
         'src',
         'test/consumer',
+        'test/containerd-page',
         'test/deploy',
         'test/readme',
         'test/rules',

@@ -1,13 +1,15 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { validate } from 'dockerfile-utils'
+import { parse } from 'smol-toml'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readTokensFile } from '../src/cli/config/file.ts'
 import { serveConfig } from '../src/cli/config/serve-config.ts'
 import { EXIT } from '../src/cli/index.ts'
+import { contentConfigOf } from '../src/content/config.ts'
 import { buildApp, listen, Service, systemClock } from '../src/server/index.ts'
 import { openMemoryStore } from '../src/stores/memory/index.ts'
 import {
@@ -29,6 +31,7 @@ const dockerfile = readDockerfile()
 const compose = readYaml('compose.yaml')
 const objects = readObjects('kubernetes.yaml')
 const unit = readUnit('baton.service')
+const contentUnit = readUnit('baton-content.service')
 const TOKENS = pathTo('tokens.example.toml')
 const STORE = 'file:/var/lib/baton'
 const PORT = 8086
@@ -189,18 +192,46 @@ describe('systemd', () => {
     expect(unit.ExecStart![0]).toMatch(/\/baton serve$/)
   })
 
+  test('the content store is there before containerd is started, comes again, and is killed only where it does not stop', () => {
+    expect(contentUnit).toMatchObject({ Before: ['containerd.service'], Restart: ['always'], KillMode: ['mixed'] })
+    expect(contentUnit.WantedBy![0]).toContain('containerd.service')
+    expect(contentUnit.RestartPreventExitStatus).toEqual([String(EXIT.usage)])
+    expect(contentUnit.ExecStart![0]).toMatch(/\/baton content --config \/etc\/baton\/content\.toml$/)
+  })
+
+  test('the content store, its configuration and that of containerd agree on the socket', () => {
+    const settings = (name: string) => parse(readFileSync(join(root, 'examples/containerd', name), 'utf8'))
+    const socket = settings('content.toml').socket_path
+    expect(settings('containerd.toml')).toMatchObject({
+      proxy_plugins: { baton: { type: 'content', address: socket } },
+    })
+    expect(contentUnit.ExecStartPost![0]).toContain(`test -S ${socket};`)
+    expect(dirname(String(socket))).toBe(`/run/${contentUnit.RuntimeDirectory![0]}`)
+    expect(contentConfigOf(settings('content.toml'), 'content.toml').warnings).toEqual([])
+  })
+
+  test('the content store has no mount namespace of its own, in which others would not see the union', () => {
+    const own =
+      /^(Protect(System|Home|Kernel|Proc|ControlGroups)|Private|ReadOnly|ReadWrite|Inaccessible|Temporary|Bind|Root|MountFlags|DynamicUser)/
+    expect(Object.keys(contentUnit).filter((setting) => own.test(setting))).toEqual([])
+  })
+
+  const UNITS = ['baton.service', 'baton-content.service']
   const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
   if (hasSystemd)
-    test('systemd-analyze finds nothing wrong with the unit', async () => {
+    test.each(UNITS)('systemd-analyze finds nothing wrong with %s', async (name) => {
       // It looks whether the program is there.
-      const path = join(folder, 'baton.service')
-      writeFileSync(path, read('baton.service').replace('/usr/local/bin/baton', process.execPath))
+      const path = join(folder, name)
+      writeFileSync(path, read(name).replace('/usr/local/bin/baton', process.execPath))
       expect(await run('systemd-analyze', ['verify', path])).toEqual({ stdout: '', stderr: '' })
     })
   else
-    test('systemd-analyze is not here: the unit has the three sections, and nothing but settings in them', () => {
-      const lines = read('baton.service').split('\n')
-      expect(lines.filter((line) => line.startsWith('['))).toEqual(['[Unit]', '[Service]', '[Install]'])
-      expect(lines.filter((line) => !/^(#.*|\[\w+\]|\w+=.*|)$/.test(line))).toEqual([])
-    })
+    test.each(UNITS)(
+      'systemd-analyze is not here: %s has the three sections, and nothing but settings in them',
+      (name) => {
+        const lines = read(name).split('\n')
+        expect(lines.filter((line) => line.startsWith('['))).toEqual(['[Unit]', '[Service]', '[Install]'])
+        expect(lines.filter((line) => !/^(#.*|\[\w+\]|\w+=.*|)$/.test(line))).toEqual([])
+      },
+    )
 })

@@ -19,19 +19,26 @@ test('every test file is in exactly one round', () => {
     ).toHaveLength(1)
 })
 
+/** What is never needed alone. */
+const COMPANIONS = ['my_print_defaults', 'ctr', 'docker-registry', '/dev/fuse']
+const MERGERFS = /examples\/containerd\/run|content-cluster\.ts|content-stage\.ts/
+const CONTAINERD = new RegExp(`${MERGERFS.source}|containerd-node\\.ts`)
+
 test('what needs a program stands in the table, and nothing else does', () => {
   const signs: [program: string, sign: RegExp][] = [
     ['mariadbd', /harness\/mariadb\.ts|from '\.\/mariadb\.ts'|'--store', 'mysql:'/],
     ['strace', /spawn(Sync)?\('strace'/],
     ['openssl', /unit\/certificates\.ts/],
-    ['the right to mount a disk', /spawnSync\('mount'/],
+    ['the right to mount a disk', new RegExp(`spawnSync\\('mount'|${CONTAINERD.source}`)],
+    ['containerd', CONTAINERD],
+    ['mergerfs', MERGERFS],
   ]
   for (const file of files.filter((name) => name !== 'test/runner.test.ts')) {
     const text = readFileSync(join(root, file), 'utf8')
     const expected = signs.filter(([, sign]) => sign.test(text)).map(([program]) => program)
     expect(
       neededBy(file)
-        .filter((name) => name !== 'my_print_defaults')
+        .filter((name) => !COMPANIONS.includes(name))
         .sort(),
       file,
     ).toEqual(expected.sort())

@@ -3,6 +3,7 @@ import { rowOf } from '../../stores/table.ts'
 import type { Violation } from '../check-history.ts'
 import { describeRecord } from '../history.ts'
 import type { TimedRecord } from '../journal.ts'
+import { runContentSoak } from './content/soak-report.ts'
 import { soak } from './soak.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -14,6 +15,7 @@ import type { Verdict } from './verdict.ts'
  * --store mysql://…                              somebody's database, with no tables of Baton's in it
  * --observe                                      two observers listen to everything: they must be told the same
  * --no-fence-check                               the storage does not check fences: this must fail
+ * --content --minutes 10 --nodes 4               content stores of containerd nodes, a registry, and what can happen to them
  * --no-database-sync                             the run's own MariaDB forgets what it has just committed: so must this
  */
 const { values } = parseArgs({
@@ -29,6 +31,8 @@ const { values } = parseArgs({
     observe: { type: 'boolean', default: false },
     'no-fence-check': { type: 'boolean', default: false },
     'no-database-sync': { type: 'boolean', default: false },
+    content: { type: 'boolean', default: false },
+    nodes: { type: 'string', default: '4' },
   },
 })
 
@@ -45,6 +49,15 @@ const progress = (text: string) => {
 }
 
 async function main(): Promise<number> {
+  if (values.content) {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        out(`ended by ${signal}`)
+        process.exit(1)
+      })
+    }
+    return runContentSoak({ ...values, out, progress })
+  }
   const store = values.store
   const usage = wrongUse()
   if (usage !== undefined) {
