@@ -130,6 +130,15 @@ export interface HeardAsker {
   readonly fence: number
 }
 
+/** This ask has ended and its asker knows how: nothing of it comes again, and it need not be remembered. */
+export interface Acknowledge {
+  readonly type: 'acknowledge'
+  readonly operation: string
+  readonly node?: string | undefined
+  readonly owner: string
+  readonly hold: string
+}
+
 /** The session is gone: its holds or its places under this key and owner go with it. */
 export interface SessionLost {
   readonly type: 'session-lost'
@@ -173,6 +182,7 @@ export type Command =
   | Forget
   | Progress
   | Heard
+  | Acknowledge
   | Expire
   | Recover
   | SessionLost
@@ -190,6 +200,7 @@ interface Replies {
   forget: ForgetReply
   progress: ProgressReply
   heard: DoneReply
+  acknowledge: DoneReply
   expire: DoneReply
   recover: DoneReply
   'session-lost': DoneReply

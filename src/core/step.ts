@@ -1,3 +1,4 @@
+import { acknowledge } from './acknowledge.ts'
 import { acquire } from './acquire.ts'
 import { mayActFor } from './actor.ts'
 import { cancel } from './cancel.ts'
@@ -69,6 +70,8 @@ function apply(turn: Turn, command: Command): Reply {
       return progress(turn, command)
     case 'heard':
       return heard(turn, command)
+    case 'acknowledge':
+      return acknowledge(turn, command)
     case 'expire':
     case 'recover':
       return { status: 'done' }

@@ -110,6 +110,9 @@ export interface Store {
    */
   step<C extends Command>(address: Address, command: C, facts?: Facts): Promise<ReplyTo<C> | Refused>
 
+  /** There where the state lives in this process: steps without a promise each, many of them with one sync. */
+  readonly direct?: DirectSteps | undefined
+
   /** A resource as it is now, its due deadlines applied; nothing where it is idle. */
   read(address: Address): Promise<ResourceView | undefined>
 
@@ -167,6 +170,21 @@ export interface Store {
   waiting(): number
 
   close(): Promise<void>
+}
+
+/** The steps of a store whose state lives in this process. */
+export interface DirectSteps {
+  /** As `Store.step`, but at once: the reply is not to be told before it is `durable`. */
+  step<C extends Command>(address: Address, command: C, facts?: Facts): ReplyTo<C> | Refused
+
+  /**
+   * Settles for all that was done so far, as the promise of `Store.step` would; nothing where there is nothing to wait for.
+   * One call covers every step of a turn.
+   */
+  durable(): Promise<void> | undefined
+
+  /** This ask has ended, its asker knows how, and no copy of it or of its release is still under way: it need not be remembered. */
+  acknowledge(ask: AskAt): void
 }
 
 /** Time, injected everywhere but in the core, which is told the time. */

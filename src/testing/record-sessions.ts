@@ -28,6 +28,7 @@ export function recordSessions(
     id: store.id,
     nowMs: () => store.nowMs(),
     step: (address, command, facts) => store.step(address, command, facts),
+    direct: store.direct,
     read: (address) => store.read(address),
     waiters: (address, page) => store.waiters(address, page),
     standing: (ask) => store.standing(ask),

@@ -6,6 +6,7 @@ import {
   type Address,
   type Clock,
   type Counts,
+  type DirectSteps,
   type ListQuery,
   type Page,
   type Place,
@@ -71,6 +72,11 @@ type Settled = FileStoreOptions & { readonly disk: Disk }
 
 class FileStore extends Views implements Store {
   readonly id: string
+  readonly direct: DirectSteps = {
+    step: (address, command, facts) => this.#served().resident.step(address, { command, facts, nowMs: this.nowMs() }),
+    durable: () => this.#served().durable(),
+    acknowledge: (ask) => this.#running?.resident.acknowledge(ask, this.nowMs()),
+  }
   readonly #options: Settled
   readonly #release: () => Promise<void>
   readonly #listeners = new Listeners()

@@ -5,6 +5,7 @@ import type {
   Address,
   Clock,
   Counts,
+  DirectSteps,
   ListQuery,
   Page,
   Place,
@@ -35,6 +36,7 @@ export function openMemoryStore(options: MemoryStoreOptions): Store {
 
 class MemoryStore extends Views implements Store {
   readonly id: string
+  readonly direct: DirectSteps
   readonly #clock: Clock
   readonly #resident: Resident
   readonly #listeners = new Listeners()
@@ -49,6 +51,12 @@ class MemoryStore extends Views implements Store {
         onStep?.(step)
         this.#listeners.tell(this.#listeners.carried(step))
       },
+    }
+    const resident = this.#resident
+    this.direct = {
+      step: (address, command, facts) => resident.step(address, { command, facts, nowMs: clock.nowMs() }),
+      durable: () => undefined,
+      acknowledge: (ask) => resident.acknowledge(ask, clock.nowMs()),
     }
   }
 

@@ -15,6 +15,7 @@ import {
 import { addressOf } from '../address.ts'
 import type {
   Address,
+  AskAt,
   Counts,
   ListQuery,
   Page,
@@ -80,6 +81,11 @@ export class Resident {
   step<C extends Command>(address: Address, taking: Taking<C>): ReplyTo<C> | Refused {
     this.#endDueSessions(taking.nowMs)
     return this.#take(address, taking)
+  }
+
+  acknowledge(ask: AskAt, nowMs: number): void {
+    const { namespace, resource, operation, node, owner, hold } = ask
+    this.step({ namespace, resource }, { command: { type: 'acknowledge', operation, node, owner, hold }, nowMs })
   }
 
   /** The resource as it is at this moment, its due deadlines applied. */
