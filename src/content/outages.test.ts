@@ -44,6 +44,25 @@ test('without a lock server, what lies in the own folder of the node is not fetc
   })
 })
 
+test('a drop that was withdrawn for another pull is told all the same where nothing comes of that pull', async () => {
+  const world = newContentWorld()
+  const [a, b] = [await world.start('a'), await world.start('b')]
+  await pulled(b, blob)
+  await pulled(a, blob)
+  a.wire.goDown()
+  await a.store.delete(blob.digest)
+  const writer = await opened(a, blob)
+  await world.passing(writer.ready())
+  expect(writer.stage).toBe('writing')
+  await writer.write(0, blob.bytes.subarray(0, 9))
+  await a.store.abort(blob.ref)
+  a.wire.comeBack()
+  await becomes(async () => {
+    await world.clock.advance(1_000)
+    expect(await references(b)).toEqual(['b'])
+  })
+})
+
 test('one that waits in line goes on too when the lock server goes away', async () => {
   const world = newContentWorld()
   const [a, b] = [await world.start('a'), await world.start('b')]

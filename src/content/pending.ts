@@ -75,15 +75,19 @@ export class Pending {
     }
   }
 
-  /** What has not been told of a blob yet need not be: it is asked for anew. Resolves when nothing of it is under way. */
-  async withdraw(digest: string): Promise<void> {
+  /**
+   * What has not been told of a blob yet need not be: it is asked for anew. Resolves when nothing of it is under way, and says
+   * whether there was anything.
+   */
+  async withdraw(digest: string): Promise<boolean> {
     const queue = this.#queues.get(digest)
-    if (!queue) return
+    if (!queue) return false
     this.#queues.delete(digest)
     const telling = this.#telling.get(digest)
     telling?.stop.abort(new Error('withdrawn'))
     await telling?.done
     for (const { path } of queue) await rm(path, { force: true })
+    return true
   }
 
   async close(): Promise<void> {

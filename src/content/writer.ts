@@ -148,7 +148,8 @@ export class Writer {
     this.#stage = 'waiting'
     hands.take(digest)
     this.#hasInHand = true
-    await pending.withdraw(digest)
+    // The lock server may count this node among the users still: if nothing comes of this, it is told what it was to be told.
+    if (await pending.withdraw(digest)) hands.owe(digest)
     return new Promise((resolve, reject) => {
       const isThere = (when: VerifyWhen) => this.#isThere(digest, when)
       const fetch = async (turn: Turn) => {
