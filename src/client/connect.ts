@@ -5,6 +5,8 @@ import { systemClientClock } from './clock.ts'
 import { ArgumentError } from './errors.ts'
 import { httpTransport } from './http-transport.ts'
 import { systemRandom } from './random.ts'
+import { StreamTransport } from './stream/transport.ts'
+import { webSocketDial } from './stream/web-socket.ts'
 import { warn } from './warn.ts'
 
 /**
@@ -19,7 +21,27 @@ export async function connect(urls: string | readonly string[], options: Connect
   checkOptions('connect', options)
   const clock = systemClientClock()
   const notice = options.onNotice ?? warn
-  const bases = list.map((url: string) => url.trim()).filter((url: string) => url !== '')
-  const transport = httpTransport({ urls: bases, token: options.token, tls: options.tls, clock, notice })
+  const named = list.map((url: string) => url.trim()).filter((url: string) => url !== '')
+  if (named.length === 0) throw new ArgumentError('no server is named; give a URL like http://127.0.0.1:8086')
+  const bases = named.map(baseOf)
+  const { token, tls } = options
+  const transport = new StreamTransport({
+    bases,
+    clock,
+    notice,
+    dial: webSocketDial({ token, tls }),
+    fallback: () => httpTransport({ bases, token, tls, clock, notice }),
+  })
   return new Client(transport, { clock, notice, random: systemRandom }, options)
+}
+
+function baseOf(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+    throw new ArgumentError(`'${text}' is not the URL of a server; write it like http://127.0.0.1:8086`)
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new ArgumentError(`the URL of ${url.origin} holds credentials; give a token instead`)
+  }
+  return url
 }

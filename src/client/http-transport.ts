@@ -10,16 +10,16 @@ import {
   STORE_HEADER,
 } from '../protocol/index.ts'
 import type { ConnectOptions } from './api.ts'
-import { certificateTrouble } from './certificates.ts'
 import type { ClientClock } from './clock.ts'
-import { ArgumentError, UnavailableError } from './errors.ts'
+import { UnavailableError } from './errors.ts'
 import { readEvents } from './event-stream.ts'
 import { Connections, textOf } from './http-request.ts'
 import { ServerStores } from './server-stores.ts'
 import type { CallOptions, InputOf, StreamHandlers, StreamScope, Transport } from './transport.ts'
+import { causeOf } from './transport-errors.ts'
 
 interface HttpTransportOptions {
-  readonly urls: readonly string[]
+  readonly bases: readonly URL[]
   readonly token?: string
   readonly tls?: ConnectOptions['tls']
   readonly clock: ClientClock
@@ -51,9 +51,8 @@ class HttpTransport implements Transport {
   #present = 0
   #closed = false
 
-  constructor({ urls, token, tls, clock, notice }: HttpTransportOptions) {
-    this.#bases = urls.map(baseOf)
-    if (this.#bases.length === 0) throw new ArgumentError('no server is named; give a URL like http://127.0.0.1:8086')
+  constructor({ bases, token, tls, clock, notice }: HttpTransportOptions) {
+    this.#bases = bases
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
     this.#clock = clock
     this.#notice = notice
@@ -198,29 +197,10 @@ async function answerOf(response: IncomingMessage, signal: AbortSignal): Promise
   return answer
 }
 
-function baseOf(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-    throw new ArgumentError(`'${text}' is not the URL of a server; write it like http://127.0.0.1:8086`)
-  }
-  if (url.username !== '' || url.password !== '') {
-    throw new ArgumentError(`the URL of ${url.origin} holds credentials; give a token instead`)
-  }
-  return url
-}
-
 function urlOf(base: URL, path: string, query: object): URL {
   const url = new URL(base.pathname.replace(/\/$/, '') + path, base)
   for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
   return url
-}
-
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const trouble = certificateTrouble(error)
-  if (trouble !== undefined) return trouble
-  const { code } = error as { code?: unknown }
-  return typeof code === 'string' && !error.message.includes(code) ? `${code}: ${error.message}` : error.message
 }
 
 /** A signal that also aborts when the time is up. */

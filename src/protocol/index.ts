@@ -6,3 +6,11 @@ export type { ReplyOf } from './replies.ts'
 export type { Request, RequestInput, RequestOf, RequestType } from './requests.ts'
 export { batchRoute, eventsRoute, type Route, routes, SESSION_HEADER, STORE_HEADER } from './routes.ts'
 export { SSE_HEARTBEAT, sseFrame, sseRetry } from './sse.ts'
+export {
+  type ClientFrame,
+  FRAME_LIMITS,
+  type ListenFrame,
+  type ServerFrame,
+  type StreamScope,
+  streamRoute,
+} from './stream.ts'

@@ -17,5 +17,5 @@ export const LIMITS = {
 
 /** How large a value is as JSON. */
 export function jsonBytes(value: unknown): number {
-  return new TextEncoder().encode(JSON.stringify(value)).length
+  return Buffer.byteLength(JSON.stringify(value))
 }

@@ -8,11 +8,15 @@ import { jsonBytes, LIMITS } from './limits.ts'
  * are the types of the client: there is no second description anywhere.
  */
 
+/** The keyword of JSON schemas for it. */
+export const JSON_BYTES = 'x-json-bytes'
+
 const json = (maxBytes: number) =>
   z
     .json()
     .refine((value) => jsonBytes(value) <= maxBytes, `must be JSON of at most ${maxBytes} bytes`)
-    .describe(`JSON of at most ${maxBytes} bytes`) as unknown as z.ZodType<Json>
+    .describe(`JSON of at most ${maxBytes} bytes`)
+    .meta({ [JSON_BYTES]: maxBytes }) as unknown as z.ZodType<Json>
 
 const namespace = idSchema.default('default').describe('part of every key; has its own policy')
 const operation = idSchema.describe('lock, once, lead, pull, update, delete, or one that the policy table has')

@@ -7,13 +7,14 @@ import { serveClassic } from './classic/index.ts'
 import { newFastify } from './connections.ts'
 import { serveEvents } from './events.ts'
 import { answerFailures, checkQueryEncoding } from './failures.ts'
-import { newGuard } from './guard.ts'
+import { type Asker, newGuard } from './guard.ts'
 import { serveHealth } from './health.ts'
 import { defaultLimits, type ServerLimits } from './limits.ts'
 import { serveOpenApi } from './openapi.ts'
 import { Streams } from './streams.ts'
 import type { Token } from './tokens.ts'
 import { serveBatch, serveRequests } from './v1.ts'
+import { serveWebSocket } from './web-socket/serve.ts'
 
 /** What a server is made of; all but the service has a default. */
 export interface AppOptions {
@@ -43,6 +44,7 @@ export function buildApp({
   const streams = new Streams({ limits, timers, log })
   const guard = newGuard(tokens)
   app.decorate('streams', streams)
+  app.decorateRequest('asker', undefined)
 
   app.addHook('onRequest', async (request, reply) => {
     // On the response itself, so that the head of a stream carries it too.
@@ -50,13 +52,15 @@ export function buildApp({
   })
   app.addHook('onRequest', async (request) => checkQueryEncoding(request))
   app.addHook('onRequest', async (request) => {
-    if (!request.is404 && !request.routeOptions.config.public) guard.identify(request)
+    if (!request.is404 && !request.routeOptions.config.public)
+      request.asker = guard.identify(request.headers.authorization)
   })
   parseBodiesAsJson(app)
   answerFailures(app, log)
   serveRequests(app, { service, guard, log })
   serveBatch(app, { service, guard, log })
   serveEvents(app, { service, streams, guard })
+  serveWebSocket(app, { service, streams, guard, limits, timers, log })
   serveClassic(app, { service, streams, guard, log, timers })
   serveHealth(app, service)
   serveOpenApi(app, options.version ?? '0.0.0')
@@ -68,6 +72,10 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** How many streams are open, and how many slow readers were cut. */
     readonly streams: { readonly size: number; readonly cut: number }
+  }
+  interface FastifyRequest {
+    /** Who asks; known where a route is not public. */
+    asker: Asker
   }
   interface FastifyContextConfig {
     /** Needs no token. */

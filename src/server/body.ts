@@ -1,8 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import { DEPTH_MAX, isTooDeep } from './depth.ts'
 import { Refusal } from './refusal.ts'
-
-/** Deeper JSON than this is refused before anything recursive meets it. */
-const DEPTH_MAX = 64
 
 /** Every body is JSON, whatever its Content-Type says. */
 export function parseBodiesAsJson(app: FastifyInstance): void {
@@ -29,13 +27,4 @@ export function parseBodiesAsJson(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     delete request.raw.headers['content-type']
   })
-}
-
-function isTooDeep(root: unknown): boolean {
-  let level: unknown[] = [root]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > DEPTH_MAX) return true
-    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []))
-  }
-  return false
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Request, RequestType } from '../protocol/index.ts'
 import { requestSchemas } from '../protocol/schemas.ts'
+import { isSurely } from './compiled-checks.ts'
 import { Refusal } from './refusal.ts'
 
 /** The request that this input makes, checked and with its defaults filled in. */
@@ -8,7 +9,10 @@ export function check(type: RequestType, input: unknown, where = ''): Request {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw new Refusal('bad-request', `${where}The request must be a JSON object.`)
   }
-  const result = requestSchemas[type].safeParse({ type, ...input })
+  const fields = input as Record<string, unknown>
+  fields.type ??= type
+  if (fields.type === type && isSurely(type, fields)) return fields as unknown as Request
+  const result = requestSchemas[type].safeParse(fields)
   if (result.success) return result.data
   throw new Refusal('bad-request', where + sentenceOf(result.error))
 }

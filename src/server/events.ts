@@ -35,7 +35,7 @@ export function serveEvents(
   const frameOf = framesOnce()
   app.get(eventsRoute.path, async (request, reply) => {
     const { scope, namespace } = wanted(request)
-    const { actsFor } = guard.checkScope(request, { scope, namespace })
+    const { actsFor } = guard.checkScope(request.asker, { scope, namespace })
     streams.checkRoom()
     reply.hijack()
     const stream = streams.add(reply.raw, { heartbeat: true })

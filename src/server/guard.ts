@@ -1,54 +1,54 @@
-import type { FastifyRequest } from 'fastify'
 import { type Facts, mayActFor } from '../core/index.ts'
 import { type Request, type RequestType, routes } from '../protocol/index.ts'
 import type { Scope } from '../service/index.ts'
 import { Refusal } from './refusal.ts'
 import { secretIn, type Token, Tokens } from './tokens.ts'
 
+/** Who asks, as far as the guard knows: the token that was shown. */
+export type Asker = Token | undefined
+
 /**
- * Says what the token of a request allows: its namespace, and whether it only reads. Whom it may act for is passed on with
+ * Says what the token of whoever asks allows: its namespace, and whether it only reads. Whom it may act for is passed on with
  * the request, and the step decides. Every check throws where the answer is no.
  */
 export interface Guard {
-  /** Knows who asks from then on. */
-  identify(request: FastifyRequest): void
+  /** By its `Authorization` header. */
+  identify(authorization: string | undefined): Asker
   /** The facts of whoever asks, to be passed on with what it asks. */
-  check(request: FastifyRequest, asked: Request): Facts
-  checkScope(request: FastifyRequest, wanted: { scope: Scope; namespace?: string | undefined }): Facts
+  check(asker: Asker, asked: Request): Facts
+  checkScope(asker: Asker, wanted: { scope: Scope; namespace?: string | undefined }): Facts
   /** On the classic paths: the namespace is the same for all. */
-  checkClassic(
-    request: FastifyRequest,
-    wanted: { namespace: string; node?: string | undefined; reads?: boolean },
-  ): Facts
+  checkClassic(asker: Asker, wanted: { namespace: string; node?: string | undefined; reads?: boolean }): Facts
 }
+
+const EVERYTHING: Facts = {}
 
 /** Without tokens everybody may do everything. The command line allows that on loopback only, or when told to. */
 export function newGuard(tokens: readonly Token[] | undefined): Guard {
-  const everything = () => ({})
+  const everything = () => EVERYTHING
   if (!tokens || tokens.length === 0) {
-    return { identify: () => {}, check: everything, checkScope: everything, checkClassic: everything }
+    return { identify: () => undefined, check: everything, checkScope: everything, checkClassic: everything }
   }
   return new TokenGuard(new Tokens(tokens))
 }
 
 class TokenGuard implements Guard {
   readonly #tokens: Tokens
-  readonly #askers = new WeakMap<FastifyRequest, Token>()
 
   constructor(tokens: Tokens) {
     this.#tokens = tokens
   }
 
-  identify(request: FastifyRequest): void {
-    const secret = secretIn(request.headers.authorization)
+  identify(authorization: string | undefined): Asker {
+    const secret = secretIn(authorization)
     if (secret === undefined) throw new Refusal('unauthorised')
     const token = this.#tokens.find(secret)
     if (!token) throw new Refusal('unauthorised', UNKNOWN_TOKEN)
-    this.#askers.set(request, token)
+    return token
   }
 
-  check(request: FastifyRequest, asked: Request): Facts {
-    const token = this.#askerOf(request)
+  check(asker: Asker, asked: Request): Facts {
+    const token = known(asker)
     if (token.namespace !== undefined && !isWithin(token.namespace, asked))
       throw forbidden(namespaceRule(token.namespace))
     const facts = factsOf(token)
@@ -60,8 +60,8 @@ class TokenGuard implements Guard {
     return facts
   }
 
-  checkScope(request: FastifyRequest, { scope, namespace }: { scope: Scope; namespace?: string | undefined }): Facts {
-    const token = this.#askerOf(request)
+  checkScope(asker: Asker, { scope, namespace }: { scope: Scope; namespace?: string | undefined }): Facts {
+    const token = known(asker)
     if (token.namespace === undefined || scope.of === 'session') return factsOf(token)
     const wanted = scope.of === 'all' ? namespace : scope.namespace
     if (wanted !== token.namespace) throw forbidden(namespaceRule(token.namespace))
@@ -69,21 +69,15 @@ class TokenGuard implements Guard {
   }
 
   checkClassic(
-    request: FastifyRequest,
+    asker: Asker,
     { namespace, node, reads = false }: { namespace: string; node?: string | undefined; reads?: boolean },
   ): Facts {
-    const token = this.#askerOf(request)
+    const token = known(asker)
     if ((token.namespace ?? namespace) !== namespace) throw forbidden(namespaceRule(token.namespace ?? ''))
     if (token.role === 'observe' && !reads) throw forbidden(READS_ONLY)
     const facts = factsOf(token)
     if (token.role === 'node' && node !== undefined && !mayActFor(facts, node)) throw forbidden(NODE_RULE)
     return facts
-  }
-
-  #askerOf(request: FastifyRequest): Token {
-    const token = this.#askers.get(request)
-    if (!token) throw new Refusal('unauthorised')
-    return token
   }
 }
 
@@ -91,9 +85,14 @@ const UNKNOWN_TOKEN = 'The server does not know this token; send one of those th
 const NODE_RULE = 'The token does not act for this node.'
 const READS_ONLY = 'An observe token only reads.'
 
+function known(asker: Asker): Token {
+  if (!asker) throw new Refusal('unauthorised')
+  return asker
+}
+
 /** One that only reads acts for nobody. */
 function factsOf({ role, nodes = [] }: Token): Facts {
-  return role === 'admin' ? {} : { actsFor: nodes }
+  return role === 'admin' ? EVERYTHING : { actsFor: nodes }
 }
 
 function namespaceRule(namespace: string): string {

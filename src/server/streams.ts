@@ -25,6 +25,8 @@ export class Streams {
   readonly #timers: Timers
   readonly #log: Log
   readonly #all = new Set<Stream>()
+  /** Those that are no event streams but count as such. */
+  readonly #others = new Set<{ cut(): void }>()
   readonly #beating = new Set<Stream>()
   #ready = new Set<Stream>()
   #flushing = false
@@ -39,7 +41,7 @@ export class Streams {
   }
 
   get size(): number {
-    return this.#all.size
+    return this.#all.size + this.#others.size
   }
 
   /** How many slow readers were cut so far. */
@@ -49,7 +51,13 @@ export class Streams {
 
   /** Throws where there is no room for one more: before anything was written. */
   checkRoom(): void {
-    if (this.#closed || this.#all.size >= this.#limits.streams) throw new Refusal('too-many-streams')
+    if (this.#closed || this.size >= this.#limits.streams) throw new Refusal('too-many-streams')
+  }
+
+  /** Counts one of another kind among them. Returns how to leave. */
+  enter(other: { cut(): void }): () => void {
+    this.#others.add(other)
+    return () => this.#others.delete(other)
   }
 
   add(response: ServerResponse, { heartbeat }: { heartbeat: boolean }): Stream {
@@ -80,7 +88,7 @@ export class Streams {
   close(): void {
     this.#closed = true
     this.#stopHeartbeat?.()
-    for (const stream of [...this.#all]) stream.cut()
+    for (const stream of [...this.#all, ...this.#others]) stream.cut()
   }
 
   #flush(): void {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { batchRoute, errors, LIMITS, type ReplyOf, type Request, type RequestType, routes } from '../protocol/index.ts'
-import type { Log, Service } from '../service/index.ts'
+import type { Asked, Log, Service } from '../service/index.ts'
 import { check, isRequestType } from './check.ts'
 import type { Guard } from './guard.ts'
 import { bodyOf, Refusal } from './refusal.ts'
@@ -19,7 +19,7 @@ export function serveRequests(app: FastifyInstance, { service, guard }: V1Option
       url: path,
       handler: async (request, reply) => {
         const asked = check(type, method === 'GET' ? request.query : request.body)
-        const facts = guard.check(request, asked)
+        const facts = guard.check(request.asker, asked)
         const answer = await service.call(asked, facts)
         return reply.code(statusOf(answer)).send(answer)
       },
@@ -33,16 +33,25 @@ export function serveBatch(app: FastifyInstance, { service, guard, log }: V1Opti
     const asked = batchOf(request.body)
     const facts = asked.map((one, index) => {
       try {
-        return guard.check(request, one)
+        return guard.check(request.asker, one)
       } catch (error) {
         throw error instanceof Refusal ? new Refusal(error.code, `requests.${index}: ${error.message}`) : error
       }
     })
-    const replies: ReplyOf<RequestType>[] = []
-    // What the store cannot do is the answer of that one request: those before it stand.
-    for (const [index, one] of asked.entries())
-      replies.push(await service.call(one, facts[index]).catch((error) => bodyOf(error, log)))
+    // What the store cannot do is the answer of that one request: the others stand.
+    const replies = await answersOf(service, asked.map((request, index) => ({ request, facts: facts[index]! })), log)
     return { replies }
+  })
+}
+
+function answersOf(service: Service, asked: readonly Asked[], log: Log): Promise<ReplyOf<RequestType>[]> {
+  return new Promise((resolve) => {
+    const replies: ReplyOf<RequestType>[] = []
+    let left = asked.length
+    service.callAll(asked, (index, reply, error) => {
+      replies[index] = reply ?? bodyOf(error, log)
+      if (--left === 0) resolve(replies)
+    })
   })
 }
 

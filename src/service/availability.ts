@@ -15,16 +15,23 @@ export class StoreAvailability {
   async watch<Result>(asked: Promise<Result>): Promise<Result> {
     try {
       const result = await asked
-      if (this.#isAway) this.#log('the store answers again')
-      this.#isAway = false
+      this.answered()
       return result
     } catch (error) {
-      if (error instanceof StoreUnavailable && !this.#isAway && !this.#stopped) {
-        this.#isAway = true
-        this.#log('the store does not answer', { reason: error.message })
-      }
+      this.failed(error)
       throw error
     }
+  }
+
+  answered(): void {
+    if (this.#isAway) this.#log('the store answers again')
+    this.#isAway = false
+  }
+
+  failed(error: unknown): void {
+    if (!(error instanceof StoreUnavailable) || this.#isAway || this.#stopped) return
+    this.#isAway = true
+    this.#log('the store does not answer', { reason: error.message })
   }
 
   /** From now on it is no news that the store does not answer. */

@@ -29,6 +29,11 @@ export class EventBuffer {
     return this.lastId
   }
 
+  /** One that nobody could come back for is only counted: nobody has had an id yet. */
+  pass(): void {
+    this.#first++
+  }
+
   /** What a listener has missed since this id; nothing where that is no longer known. */
   since(id: string, scope: Scope): [WireEvent, string][] | undefined {
     const [epoch, text] = id.split('-')

@@ -13,8 +13,8 @@ import type { CatchUp, Sink } from './catch-up.ts'
 
 /** What a listener wants to hear. */
 export type Scope =
-  /** All that concerns the places of one session. */
-  | { readonly of: 'session'; readonly session: string }
+  /** All that concerns the places of one session. `newsOnly`: but for what its own requests have been answered. */
+  | { readonly of: 'session'; readonly session: string; readonly newsOnly?: boolean }
   /** All that concerns one actor on one key; keeps its place in line alive while it listens, if it may. */
   | {
       readonly of: 'ask'
@@ -38,36 +38,70 @@ export interface Listener extends Facts {
   readonly hears?: boolean | undefined
 }
 
-/** Who listens to what. An event looks up those whom it concerns, however many others there are. */
+type Listeners = Set<Listener>
+
+/**
+ * Who listens to what. An event looks up those whom it concerns, however many others there are, and is made ready to be told
+ * only where there are any.
+ */
 export class FanOut {
-  readonly #listeners = new Map<string, Set<Listener>>()
+  readonly #all: Listeners = new Set()
+  /** By session, resource id, and owner: whoever shares one of these with others is told apart when it comes to it. */
+  readonly #bySession = new Map<string, Listeners>()
+  readonly #byResource = new Map<string, Listeners>()
+  readonly #byOwner = new Map<string, Listeners>()
 
   add(listener: Listener): () => void {
-    const name = nameOf(listener.scope)
-    const listeners = this.#listeners.get(name) ?? new Set()
-    this.#listeners.set(name, listeners.add(listener))
+    const [map, name] = this.#placeOf(listener.scope)
+    if (!map) {
+      this.#all.add(listener)
+      return () => this.#all.delete(listener)
+    }
+    const listeners = map.get(name) ?? new Set()
+    map.set(name, listeners.add(listener))
     return () => {
       listeners.delete(listener)
-      if (listeners.size === 0 && this.#listeners.get(name) === listeners) this.#listeners.delete(name)
+      if (listeners.size === 0 && map.get(name) === listeners) map.delete(name)
     }
   }
 
   /** Everybody who listens at this moment. */
   all(): Listener[] {
-    return [...this.#listeners.values()].flatMap((listeners) => [...listeners])
+    const some = [this.#bySession, this.#byResource, this.#byOwner].flatMap((map) => [...map.values()])
+    return [this.#all, ...some].flatMap((listeners) => [...listeners])
   }
 
   /** Returns those who share a hold id with others and have heard their final answer now. */
-  send(event: StoreEvent, id: string): HeardAsker[] {
+  send(event: StoreEvent, idOf: () => string): readonly HeardAsker[] {
+    if (this.#all.size > 0 || this.#byResource.size > 0) this.#show(event, idOf)
+    if (this.#bySession.size === 0 && this.#byOwner.size === 0) return NOBODY
+    if (event.type === 'told') return this.#sendTold(event, idOf)
+    if (event.type === 'ended') this.#tell(event, event, idOf)
+    else if ('asker' in event) {
+      const { asker } = event
+      if (this.#byOwner.has(asker.owner) || this.#bySession.has(asker.session ?? ''))
+        for (const concern of concernsOf(event)) this.#tell(event, concern, idOf)
+    } else for (const concern of concernsOf(event)) this.#tell(event, concern, idOf)
+    return NOBODY
+  }
+
+  /** To those who only watch. */
+  #show(event: StoreEvent, idOf: () => string): void {
+    const near = this.#byResource.get(event.resource)
+    if (this.#all.size === 0 && !near) return
     const observed = observe(event)
-    if (observed) {
-      this.#emit({ of: 'all' }, observed, id)
-      this.#emit({ of: 'resource', namespace: event.namespace, resource: event.resource }, observed, id)
-    }
+    if (!observed) return
+    const id = idOf()
+    for (const { sink } of this.#all) sink(observed, id)
+    for (const { sink, scope } of near ?? [])
+      if (scope.of === 'resource' && scope.namespace === event.namespace) sink(observed, id)
+  }
+
+  #sendTold(event: Extract<StoreEvent, { type: 'told' }>, idOf: () => string): HeardAsker[] {
     const heard: HeardAsker[] = []
     for (const [index, concern] of concernsOf(event).entries()) {
-      const told = this.#tell(event, concern, id)
-      if (event.type !== 'told' || event.askers[index]!.hold !== SHARED_HOLD || !('fence' in event.answer)) continue
+      const told = this.#tell(event, concern, idOf)
+      if (event.askers[index]!.hold !== SHARED_HOLD || !('fence' in event.answer)) continue
       const { operation, node, owner } = concern
       const { fence } = event.answer
       if (told.some((listener) => hasHeard(listener, concern))) heard.push({ operation, node, owner, fence })
@@ -76,28 +110,55 @@ export class FanOut {
   }
 
   /** Tells one whom it concerns, on every stream that names it. */
-  #tell(event: StoreEvent, concern: Concern, id: string): Listener[] {
-    const { namespace, resource } = event
-    const wire = wireFor(event, concern)
-    const ask = { of: 'ask', namespace, resource, ...concern, hold: '' } as const
-    const told = this.#emit(
-      ask,
-      wire,
-      id,
-      ({ scope }) => scope.of === 'ask' && (scope.node ?? concern.node) === concern.node,
-    )
-    for (const session of concern.sessions) told.push(...this.#emit({ of: 'session', session }, wire, id))
+  #tell(event: StoreEvent, concern: Concern, idOf: () => string): Listener[] {
+    const told: Listener[] = []
+    for (const listener of this.#byOwner.get(concern.owner) ?? [])
+      if (isAskedBy(listener.scope, event, concern)) told.push(listener)
+    for (const session of concern.sessions)
+      for (const listener of this.#bySession.get(session) ?? []) if (isNews(listener.scope, event)) told.push(listener)
+    if (told.length > 0) {
+      const wire = wireFor(event, concern)
+      const id = idOf()
+      for (const { sink } of told) sink(wire, id)
+    }
     return told
   }
 
-  #emit(scope: Scope, event: WireEvent, id: string, isMeant: (listener: Listener) => boolean = () => true): Listener[] {
-    const told: Listener[] = []
-    for (const listener of this.#listeners.get(nameOf(scope)) ?? []) {
-      if (!isMeant(listener)) continue
-      listener.sink(event, id)
-      told.push(listener)
+  #placeOf(scope: Scope): [map: Map<string, Listeners> | undefined, name: string] {
+    switch (scope.of) {
+      case 'session':
+        return [this.#bySession, scope.session]
+      case 'ask':
+        return [this.#byOwner, scope.owner]
+      case 'resource':
+        return [this.#byResource, scope.resource]
+      case 'all':
+        return [undefined, '']
     }
-    return told
+  }
+}
+
+const NOBODY: readonly HeardAsker[] = []
+
+function isAskedBy(scope: Scope, event: StoreEvent, { operation, node, owner }: Concern): boolean {
+  if (scope.of !== 'ask' || scope.namespace !== event.namespace || scope.resource !== event.resource) return false
+  return scope.operation === operation && scope.owner === owner && (scope.node ?? node) === node
+}
+
+/** What the requests of a session are answered, it need not be told: that it is queued, granted at once, or done. */
+function isNews(scope: Scope, event: StoreEvent): boolean {
+  if (scope.of !== 'session' || !scope.newsOnly) return true
+  switch (event.type) {
+    case 'queued':
+    case 'claimed':
+    case 'hold-ended':
+      return false
+    case 'granted':
+      return event.handOver
+    case 'ended':
+      return event.outcome.outcome === 'expired' || event.outcome.outcome === 'revoked'
+    default:
+      return true
   }
 }
 
@@ -112,14 +173,10 @@ export function hasHeard(
 /** The events of the past that a listener would have heard. Cheap where it is none: thousands may come back at once. */
 export function heard(scope: Scope, event: StoreEvent): WireEvent[] {
   if (scope.of === 'all') return observed(event)
-  if (scope.of === 'session') return heardBy(event, ({ sessions }) => sessions.includes(scope.session))
+  if (scope.of === 'session')
+    return isNews(scope, event) ? heardBy(event, ({ sessions }) => sessions.includes(scope.session)) : []
   if (scope.namespace !== event.namespace || scope.resource !== event.resource) return []
-  if (scope.of === 'resource') return observed(event)
-  return heardBy(
-    event,
-    ({ operation, owner, node }) =>
-      operation === scope.operation && owner === scope.owner && (scope.node ?? node) === node,
-  )
+  return scope.of === 'resource' ? observed(event) : heardBy(event, (concern) => isAskedBy(scope, event, concern))
 }
 
 function heardBy(event: StoreEvent, isListener: (concern: Concern) => boolean): WireEvent[] {
@@ -131,19 +188,6 @@ function heardBy(event: StoreEvent, isListener: (concern: Concern) => boolean): 
 function observed(event: StoreEvent): WireEvent[] {
   const wire = observe(event)
   return wire ? [wire] : []
-}
-
-function nameOf(scope: Scope): string {
-  switch (scope.of) {
-    case 'session':
-      return `session ${scope.session}`
-    case 'ask':
-      return JSON.stringify([scope.namespace, scope.resource, scope.operation, scope.owner])
-    case 'resource':
-      return JSON.stringify([scope.namespace, scope.resource])
-    case 'all':
-      return 'all'
-  }
 }
 
 const ASKERS_NAMED = 1_000

@@ -18,6 +18,8 @@ interface ListeningOptions {
 export interface ListenOptions extends Pick<Facts, 'actsFor'>, Pick<Listener, 'hears'> {
   /** The last event that was heard before. */
   readonly lastId?: string | undefined
+  /** False: it never comes back with an id; after an interruption it is told the present state. Default: true. */
+  readonly isResumable?: boolean | undefined
 }
 
 /** So many are named in one step. */
@@ -32,6 +34,9 @@ export class Listening {
   readonly #timers: Timers
   readonly #onNews: () => void
   readonly #unsubscribe: () => void
+  readonly #lastId = () => this.#events.lastId
+  /** Somebody has listened who may come back and ask for what it has missed. */
+  #hasResumable = false
 
   constructor(store: Store, { timers, eventLimit, instance, onNews }: ListeningOptions) {
     this.#store = store
@@ -45,14 +50,19 @@ export class Listening {
     )
   }
 
-  async listen(scope: Scope, sink: Sink, { lastId, ...options }: ListenOptions): Promise<() => void> {
+  async listen(
+    scope: Scope,
+    sink: Sink,
+    { lastId, isResumable = true, ...options }: ListenOptions,
+  ): Promise<() => void> {
+    if (isResumable) this.#hasResumable = true
     // What concerns a session comes to where it was opened or renewed; for all else one has to ask.
     if (scope.of !== 'session') await this.#store.hearAll()
     const missed = lastId === undefined ? undefined : this.#events.since(lastId, scope)
     const catchUp = new CatchUp({
       sink,
       readState: () => stateOf(this.#store, scope),
-      lastId: () => this.#events.lastId,
+      lastId: this.#lastId,
       isBack: lastId !== undefined,
       timers: this.#timers,
     })
@@ -89,8 +99,12 @@ export class Listening {
 
   #send(event: StoreEvent): void {
     // How far something is says the next report better: who was away is not told of the past ones.
-    const id = event.type === 'progress-told' ? this.#events.lastId : this.#events.add(event)
-    this.#forgetHeard(event, this.#fanOut.send(event, id))
+    if (event.type !== 'progress-told') {
+      if (this.#hasResumable) this.#events.add(event)
+      else this.#events.pass()
+    }
+    const heard = this.#fanOut.send(event, this.#lastId)
+    if (heard.length > 0) this.#forgetHeard(event, heard)
     this.#onNews()
   }
 

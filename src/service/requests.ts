@@ -16,7 +16,8 @@ import {
   type RequestOf,
   type RequestType,
 } from '../protocol/index.ts'
-import { type Address, SESSION_LOST, type SessionReply, type Store } from '../stores/store.ts'
+import { type Address, type DirectSteps, SESSION_LOST, type SessionReply, type Store } from '../stores/store.ts'
+import { commandOf, isStepping, type Stepping } from './commands.ts'
 
 /** A reply as callers get it: a refusal with the sentence that belongs to its code. */
 export type Explained<Reply> = Exclude<Reply, Refused> | ErrorBody
@@ -24,8 +25,7 @@ export type Explained<Reply> = Exclude<Reply, Refused> | ErrorBody
 const REFERENCES_BUSY =
   'A delete, or another operation that drops all references, is running; add it again when that has ended.'
 
-/** How long a place in line of a request without a session lives after its last sign of life. */
-const PLACE_TTL_MS = 60_000
+const NOTHING_KNOWN: Facts = {}
 
 interface RequestLimits {
   /** How many may wait in all. */
@@ -45,24 +45,9 @@ export class Requests {
   }
 
   async answer(request: Request, facts: Facts): Promise<ReplyOf<RequestType>> {
+    if (isStepping(request)) return this.#step(request, facts)
     const store = this.#store
     switch (request.type) {
-      case 'acquire':
-        return this.#acquire(request, facts)
-      case 'release':
-        return this.#isTooLarge(request) ? errorBody('too-large', this.#tooLarge()) : this.#step(request, facts)
-      case 'renew':
-      case 'cancel':
-      case 'revoke':
-      case 'forget':
-      case 'progress':
-      case 'release-reference':
-        return this.#step(request, facts)
-      case 'add-reference': {
-        const reply = await this.#step(request, facts)
-        const isBusy = reply.status === 'refused' && reply.code === 'busy'
-        return isBusy ? errorBody('busy', REFERENCES_BUSY) : reply
-      }
       case 'drop-node':
         return mayActFor(facts, request.node) ? this.#dropNode(request) : errorBody('forbidden')
       case 'open-session':
@@ -75,11 +60,6 @@ export class Requests {
       case 'list-places': {
         const places = await store.places(request.session)
         return places ? { status: 'places', places } : explained(SESSION_LOST)
-      }
-      case 'leave-place': {
-        // Knowing a session is being it: no more is asked.
-        const { session, operation, node, owner } = request
-        return this.#step({ type: 'leave', session, operation, node, owner, ...addressOf(request) }, {})
       }
       case 'get-resource': {
         const view = (await store.read(request)) ?? idleView(addressOf(request))
@@ -98,28 +78,42 @@ export class Requests {
     }
   }
 
+  /** The same for one that is a step, at once; not to be told before it is durable. */
+  answerNow(direct: DirectSteps, request: Stepping, facts: Facts): ReplyOf<RequestType> {
+    if (this.#isTooLarge(request)) return errorBody('too-large', this.#tooLarge())
+    const reply = direct.step(request, commandOf(request), this.#factsFor(request, facts))
+    return explainedTo(request, reply)
+  }
+
   /** The same for a command that is no request of `/v1`. */
-  answerCommand(command: (Acquire | Release) & Address, facts: Facts): Promise<Explained<ReplyTo<Acquire | Release>>> {
-    return command.type === 'acquire' ? this.#acquire(command, facts) : this.#step(command, facts)
-  }
-
-  async #acquire(request: Acquire & Address, facts: Facts): Promise<ReplyOf<'acquire'>> {
-    const placeTtlMs = Math.max(request.ttlMs, PLACE_TTL_MS)
-    const isFull = this.#store.waiting() >= this.#limits.waiters
-    return this.#step({ placeTtlMs, ...request }, isFull ? { ...facts, mayQueue: false } : facts)
-  }
-
-  async #step<C extends Command>(
-    { namespace, resource, ...command }: C & Address,
+  async answerCommand(
+    { namespace, resource, ...command }: (Acquire | Release) & Address,
     facts: Facts,
-  ): Promise<Explained<ReplyTo<C>>> {
-    const isPlain = facts.actsFor === undefined && facts.mayQueue === undefined
-    const reply = await this.#store.step({ namespace, resource }, command as unknown as C, isPlain ? undefined : facts)
-    return explained(reply)
+  ): Promise<Explained<ReplyTo<Acquire | Release>>> {
+    const asked = this.#factsFor(command, facts)
+    return explained(await this.#store.step({ namespace, resource }, command as Acquire | Release, asked))
   }
 
-  #isTooLarge(request: RequestOf<'release'>): boolean {
-    if (request.outcome !== 'success' || request.result === undefined) return false
+  async #step(request: Stepping, facts: Facts): Promise<ReplyOf<RequestType>> {
+    if (this.#isTooLarge(request)) return errorBody('too-large', this.#tooLarge())
+    const reply = await this.#store.step(
+      addressOf(request),
+      commandOf(request) as Command,
+      this.#factsFor(request, facts),
+    )
+    return explainedTo(request, reply)
+  }
+
+  /** Nothing where nothing is known. */
+  #factsFor({ type }: { readonly type: string }, facts: Facts): Facts | undefined {
+    if (type === 'acquire' && this.#store.waiting() >= this.#limits.waiters) return { ...facts, mayQueue: false }
+    if (facts.actsFor === undefined && facts.mayQueue === undefined) return undefined
+    // Knowing a session is being it: no more is asked.
+    return type === 'leave-place' ? NOTHING_KNOWN : facts
+  }
+
+  #isTooLarge(request: Request): boolean {
+    if (request.type !== 'release' || request.outcome !== 'success' || request.result === undefined) return false
     return jsonBytes(request.result) > this.#limits.resultBytes
   }
 
@@ -142,6 +136,12 @@ export class Requests {
     } while (after !== undefined)
     return { status: 'dropped', resources }
   }
+}
+
+function explainedTo({ type }: Stepping, reply: ReplyTo<Command> | Refused): ReplyOf<RequestType> {
+  if (reply.status !== 'refused') return reply as ReplyOf<RequestType>
+  if (type === 'add-reference' && reply.code === 'busy') return errorBody('busy', REFERENCES_BUSY)
+  return errorBody(reply.code)
 }
 
 /** A refusal of the core or the store with the sentence that belongs to its code. */

@@ -1,11 +1,12 @@
 import type { Acquire, Facts, Release, ReplyTo, Skip, Standing } from '../core/index.ts'
 import { LIMITS, type ReplyOf, type Request, type RequestOf, type RequestType } from '../protocol/index.ts'
-import type { Address, AskAt, Counts, Store } from '../stores/store.ts'
+import type { Address, AskAt, Counts, DirectSteps, Store } from '../stores/store.ts'
 import { StoreAvailability } from './availability.ts'
 import type { Sink } from './catch-up.ts'
 import type { Scope } from './fan-out.ts'
 import { Listening, type ListenOptions } from './listening.ts'
 import { type Log, noLog } from './log.ts'
+import { isStepping } from './commands.ts'
 import { type Explained, Requests } from './requests.ts'
 import { Sweeper } from './sweeper.ts'
 import { systemTimers, type Timers } from './timers.ts'
@@ -25,6 +26,15 @@ export interface ServiceOptions {
   /** Told when the store goes, and when it is back. Default: says nothing. */
   readonly log?: Log
 }
+
+/** A request that has been checked, and what is known of whoever asks. */
+export interface Asked {
+  readonly request: Request
+  readonly facts: Facts
+}
+
+/** Given the reply to the request at this place of the list, or what was thrown in its place. */
+export type Tell = (index: number, reply: ReplyOf<RequestType> | undefined, error?: unknown) => void
 
 /** Core and store, joined: requests in, replies out, events to those who listen, deadlines kept. */
 export class Service {
@@ -54,6 +64,23 @@ export class Service {
     const reply = await this.#availability.watch(this.#requests.answer(request as Request, facts))
     this.#sweeper.arm()
     return reply as ReplyOf<Type>
+  }
+
+  /**
+   * Answers many requests that have been checked, in their order. `tell` is given each reply, or what the store has thrown, by
+   * its place in the list: those that are steps of a store in this process all together, after one sync, and before this
+   * returns where none is needed.
+   */
+  callAll(asked: readonly Asked[], tell: Tell): void {
+    const { direct } = this.#store
+    if (direct) this.#stepAll(direct, asked, tell)
+    else void this.#callInTurn(asked, tell)
+    this.#sweeper.arm()
+  }
+
+  /** An ask and its release that nobody repeats any more need not be remembered, where the store can forget. */
+  acknowledge(ask: AskAt): void {
+    this.#store.direct?.acknowledge(ask)
   }
 
   /**
@@ -108,6 +135,52 @@ export class Service {
       () => true,
       () => false,
     )
+  }
+
+  #stepAll(direct: DirectSteps, asked: readonly Asked[], tell: Tell): void {
+    const replies: (ReplyOf<RequestType> | undefined)[] = []
+    let durable: Promise<void> | undefined
+    try {
+      for (const [index, { request, facts }] of asked.entries()) {
+        replies.push(isStepping(request) ? this.#requests.answerNow(direct, request, facts) : undefined)
+        if (replies[index] === undefined) this.#callOne(asked[index]!, index, tell)
+      }
+      durable = direct.durable()
+    } catch (error) {
+      // The store has gone away: of what was done before that in this turn, nobody is told that it counts.
+      this.#availability.failed(error)
+      for (const [index, { request }] of asked.entries()) if (isStepping(request)) tell(index, undefined, error)
+      return
+    }
+    const tellAll = (error?: unknown) => {
+      if (error === undefined) this.#availability.answered()
+      else this.#availability.failed(error)
+      for (const [index, reply] of replies.entries()) if (reply) tell(index, error === undefined ? reply : undefined, error)
+    }
+    if (durable) durable.then(() => tellAll(), tellAll)
+    else tellAll()
+  }
+
+  /** Steps of several resources go together; whatever else there is comes after those before it. */
+  async #callInTurn(asked: readonly Asked[], tell: Tell): Promise<void> {
+    const under: Promise<void>[] = []
+    for (const [index, one] of asked.entries()) {
+      if (!isStepping(one.request)) await Promise.all(under.splice(0))
+      const called = this.#callOne(one, index, tell)
+      if (isStepping(one.request)) under.push(called)
+      else await called
+    }
+  }
+
+  async #callOne({ request, facts }: Asked, index: number, tell: Tell): Promise<void> {
+    let reply: ReplyOf<RequestType> | undefined
+    let failure: unknown
+    try {
+      reply = await this.call(request, facts)
+    } catch (error) {
+      failure = error
+    }
+    tell(index, reply, failure)
   }
 
   async close(): Promise<void> {

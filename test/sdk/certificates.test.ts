@@ -13,7 +13,7 @@ const good = newCertificate({ by: authority })
 async function call(own: Certificate, tls: ConnectOptions['tls'], more: object = {}) {
   const { url } = newWorld({ https: { ...own, ...more } })
   const at = await url()
-  const transport = httpTransport({ urls: [at], tls, clock: systemClientClock(), notice: () => {} })
+  const transport = httpTransport({ bases: [new URL(at)], tls, clock: systemClientClock(), notice: () => {} })
   onTestFinished(() => transport.close())
   return { at, outcome: await outcomeOf(transport.call<'get-policy'>({ type: 'get-policy' })) }
 }

@@ -39,7 +39,7 @@ async function client(urls: string | string[], options: ConnectOptions = {}) {
 }
 
 function transport(url: string, clock: ClientClock = systemClientClock()) {
-  const made = httpTransport({ urls: [url], clock, notice: () => {} })
+  const made = httpTransport({ bases: [new URL(url)], clock, notice: () => {} })
   onTestFinished(() => made.close())
   return made
 }

@@ -15,7 +15,7 @@ export function serveLock(app: FastifyInstance, { service, watches, guard, log }
     url: '/lock',
     handler: async (request, reply) => {
       const ask = askOf(request.body)
-      const facts = guard.checkClassic(request, { namespace: NAMESPACE })
+      const facts = guard.checkClassic(request.asker, { namespace: NAMESPACE })
       const answer = await service.command(acquireOf(ask), facts)
       if (answer.status === 'queued') watches.queued(ask)
       else watches.answered(ask)

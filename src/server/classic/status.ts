@@ -26,7 +26,7 @@ export function serveStatus(app: FastifyInstance, { service, guard, log }: Class
     url: '/lock/status',
     handler: async (request) => {
       const ask = askOf(inputOf(request))
-      return statusOf(service, ask, guard.checkClassic(request, { namespace: NAMESPACE, node: ask.node }))
+      return statusOf(service, ask, guard.checkClassic(request.asker, { namespace: NAMESPACE, node: ask.node }))
     },
     errorHandler: (error, _request, reply) => {
       const { code, message } = bodyOf(error, log)

@@ -27,7 +27,7 @@ export function serveSubscribe(app: FastifyInstance, options: ClassicOptions): v
   app.get('/lock/subscribe', async (request, reply) => {
     const key = keyOf(request.query)
     const node = optionalIdOf(request.query, 'node_id')
-    const { actsFor } = guard.checkClassic(request, { namespace: NAMESPACE, node, reads: true })
+    const { actsFor } = guard.checkClassic(request.asker, { namespace: NAMESPACE, node, reads: true })
     streams.checkRoom()
     reply.hijack()
     const stream = streams.add(reply.raw, { heartbeat: false })

@@ -13,7 +13,7 @@ export function serveUnlock(app: FastifyInstance, { service, guard, log }: Class
     handler: async (request, reply) => {
       const ask = askOf(request.body)
       const outcome = outcomeOf(request.body)
-      const facts = guard.checkClassic(request, { namespace: NAMESPACE })
+      const facts = guard.checkClassic(request.asker, { namespace: NAMESPACE })
       const answer = await service.command({ type: 'release', ...placeOf(ask), ...outcome }, facts)
       if (answer.status === 'refused') return reply.code(403).send({ released: false, message: answer.message })
       return { released: true, message: `released: ${answer.outcome}` }

@@ -1,0 +1,40 @@
+import type { ReplyOf, RequestType } from '../../protocol/index.ts'
+import type { InputOf } from '../transport.ts'
+
+/** It was asked for on several connections: a copy may still be under way on one of them. */
+const SEVERAL = 0
+
+/**
+ * On which connection each ask was made. One that was made, and is released, on one and the same is never sent again once its
+ * release was answered, so the server need not remember it; of all others a copy may still arrive.
+ */
+export class Asks {
+  readonly #connections = new Map<string, number>()
+
+  /** To be asked when the request is sent: whether what it is about was never sent on another connection. */
+  isOnOneConnection(request: InputOf<RequestType>, connection: number): boolean {
+    switch (request.type) {
+      case 'acquire': {
+        const before = this.#connections.get(request.hold!)
+        this.#connections.set(request.hold!, before === undefined || before === connection ? connection : SEVERAL)
+        return true
+      }
+      case 'release': {
+        const isOne = this.#connections.get(request.hold!) === connection
+        if (!isOne) this.#connections.set(request.hold!, SEVERAL)
+        return isOne
+      }
+      default:
+        return true
+    }
+  }
+
+  /** After a final answer nothing more is asked under that hold id. */
+  answered(request: InputOf<RequestType>, { status }: ReplyOf<RequestType>): void {
+    const isOver =
+      request.type === 'release' ||
+      request.type === 'cancel' ||
+      (request.type === 'acquire' && status !== 'granted' && status !== 'queued')
+    if (isOver) this.#connections.delete(request.hold!)
+  }
+}

@@ -1,0 +1,127 @@
+import type { ReplyOf, RequestType } from '../../protocol/index.ts'
+import type { ClientClock } from '../clock.ts'
+import { UnavailableError } from '../errors.ts'
+import { ServerStores } from '../server-stores.ts'
+import type { CallOptions, InputOf, StreamHandlers, StreamScope, Transport } from '../transport.ts'
+import { causeOf } from '../transport-errors.ts'
+import { Asks } from './asks.ts'
+import { Connection } from './connection.ts'
+import type { Dial, WireEnd } from './wire.ts'
+
+interface StreamTransportOptions {
+  readonly bases: readonly URL[]
+  readonly dial: Dial
+  /** How requests go where no stream can be had. Made when it is needed. */
+  readonly fallback?: (() => Transport) | undefined
+  readonly clock: ClientClock
+  readonly notice: (notice: string) => void
+}
+
+const CALL_MS = 10_000
+/** A server that lets one in says so within this time. */
+const GREETING_MS = 5_000
+/** After a stream was forbidden, or stayed without a greeting, the other way is taken for so long. */
+const FALLBACK_MS = 60_000
+
+/** One stream to one of several servers at a time: the one that answered last. */
+export class StreamTransport implements Transport {
+  readonly #options: StreamTransportOptions
+  readonly #stores: ServerStores
+  readonly #asks = new Asks()
+  #connection: Connection | undefined
+  #fallback: Transport | undefined
+  #fallbackUntilMs = -Infinity
+  #hasSaidSo = false
+  #present: number
+  #isClosed = false
+  /** How often a connection has ended. */
+  reconnects = 0
+
+  constructor(options: StreamTransportOptions, first = 0) {
+    this.#options = options
+    this.#stores = new ServerStores(options.notice)
+    this.#present = first % options.bases.length
+  }
+
+  call<Type extends RequestType>(request: InputOf<Type>, options: CallOptions = {}): Promise<ReplyOf<Type>> {
+    if (this.#isClosed) return Promise.reject(new UnavailableError('the client was closed'))
+    const other = this.#otherWay()
+    if (other) return other.call<Type>(request, options)
+    const limitMs = Math.min(options.timeoutMs ?? CALL_MS, CALL_MS)
+    return this.#open().call(request as InputOf<RequestType>, limitMs) as Promise<ReplyOf<Type>>
+  }
+
+  listen(scope: StreamScope, handlers: StreamHandlers, options: { readonly lastId?: string } = {}): { close(): void } {
+    const other = this.#otherWay()
+    if (other) return other.listen(scope, handlers, options)
+    return this.#open().listen({ scope, ...options }, handlers)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#connection?.end(new UnavailableError('the client was closed'))
+    this.#connection = undefined
+    await this.#fallback?.close()
+  }
+
+  #open(): Connection {
+    if (this.#connection) return this.#connection
+    const { bases, dial, clock } = this.#options
+    const base = bases[this.#present]!
+    const wire = dial(base, {
+      onText: (text) => connection.onText(text),
+      onBeat: () => connection.onBeat(),
+      onEnd: (end) => this.#ended(base, connection, end),
+    })
+    const connection: Connection = new Connection({
+      wire,
+      clock,
+      asks: this.#asks,
+      onGreeting: (store) => {
+        cancel()
+        this.#stores.note(base, store)
+      },
+      onSilence: (why) => this.#ended(base, connection, { error: new UnavailableError(why) }),
+    })
+    const cancel = clock.after(GREETING_MS, () => {
+      // Somebody let it in and does not pass on what is said, or nobody is there at all: the other way will tell.
+      const error = new UnavailableError(`no greeting came for ${GREETING_MS} ms`)
+      this.#ended(base, connection, { error, isForbidden: true })
+    })
+    this.#connection = connection
+    return connection
+  }
+
+  #ended(base: URL, connection: Connection, { error, refusal, isForbidden = false }: WireEnd): void {
+    if (this.#connection === connection) {
+      this.#connection = undefined
+      this.reconnects++
+      if (isForbidden) this.#takeOtherWay(base, error)
+      else if (!refusal && !this.#isClosed) this.#moveOn(base, error)
+    }
+    connection.end(new UnavailableError(`no answer from ${base.origin}: ${causeOf(error)}`, { cause: error }), refusal)
+  }
+
+  #moveOn(base: URL, error: unknown): void {
+    const { bases, notice } = this.#options
+    if (bases.length < 2) return
+    this.#present = (this.#present + 1) % bases.length
+    notice(`leaving ${base.origin} (${causeOf(error)}) for ${bases[this.#present]!.origin}`)
+  }
+
+  #takeOtherWay(base: URL, error: unknown): void {
+    const { clock, notice, fallback } = this.#options
+    if (!fallback) return
+    this.#fallbackUntilMs = clock.monoMs() + FALLBACK_MS
+    if (this.#hasSaidSo) return
+    this.#hasSaidSo = true
+    notice(`no stream to ${base.origin} (${causeOf(error)}); requests go by HTTP, one by one`)
+  }
+
+  #otherWay(): Transport | undefined {
+    const { clock, fallback } = this.#options
+    if (!fallback || this.#fallbackUntilMs <= clock.monoMs()) return undefined
+    this.#fallback ??= fallback()
+    return this.#fallback
+  }
+}

@@ -1,0 +1,12 @@
+/** Deeper JSON than this is refused before anything recursive meets it. */
+export const DEPTH_MAX = 64
+
+export function isTooDeep(root: unknown): boolean {
+  if (typeof root !== 'object' || root === null) return false
+  let level: unknown[] = [root]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEPTH_MAX) return true
+    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []))
+  }
+  return false
+}

@@ -1,0 +1,211 @@
+import {
+  type ErrorBody,
+  errorBody,
+  type ListenFrame,
+  type ReplyOf,
+  type RequestType,
+  type ServerFrame,
+  type WireEvent,
+} from '../../protocol/index.ts'
+import type { Asked, Scope, Service } from '../../service/index.ts'
+import { BadFrame, frameFrom } from './frame.ts'
+
+/** What carries frames: a WebSocket, or what a test has in its place. In order, and each once at most. */
+export interface Wire {
+  send(text: string): void
+  /** Bytes that were sent and have not been taken. */
+  readonly unsent: number
+  /** Nothing more is read until `resume`. */
+  pause(): void
+  resume(): void
+  /** Ends it: `broken` where the client has broken a rule, `slow` where it does not read, `failed` where this server cannot go on. */
+  end(how: 'broken' | 'slow' | 'failed', why: string): void
+}
+
+interface ConnectionOptions {
+  readonly service: Service
+  readonly wire: Wire
+  /** The request that an input makes, and what is known of whoever asks; or why it is none, or is not allowed. */
+  readonly check: (input: unknown) => Asked | ErrorBody
+  /** The facts of whoever listens; throws where it may not. */
+  readonly checkListen: (frame: ListenFrame) => { readonly actsFor?: readonly string[] | undefined }
+  /** What a thrown error is answered with. */
+  readonly failure: (error: unknown) => ErrorBody
+  /** How many bytes a client may leave unread. */
+  readonly unreadBytes: number
+}
+
+/** More requests than this are not read before some of them are answered. */
+const UNANSWERED_MAX = 10_000
+const LISTENS_MAX = 1_000
+
+/**
+ * One client on its stream. The requests of a frame go to the service together, and whatever has come up in a turn (answers,
+ * events) goes back in one frame.
+ */
+export class Connection {
+  readonly #options: ConnectionOptions
+  #replies: [number: number, reply: ReplyOf<RequestType>][] = []
+  #events: [listen: number, id: string, event: WireEvent][] = []
+  #ended: [listen: number, refusal: ErrorBody][] = []
+  readonly #listening = new Map<number, () => void>()
+  /** Releases that were told, oldest first: what they ended is remembered until the client says that it knows. */
+  #released: { readonly number: number; readonly ask: Ask }[] = []
+  #lastNumber = 0
+  #unanswered = 0
+  #isPaused = false
+  #isScheduled = false
+  #isClosed = false
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+    options.wire.send(JSON.stringify({ store: options.service.storeId } satisfies ServerFrame))
+  }
+
+  receive(text: string): void {
+    if (this.#isClosed) return
+    try {
+      const { from = 0, requests, acked, keep, listen, unlisten } = frameFrom(text, this.#lastNumber)
+      if (acked !== undefined) this.#forget(acked)
+      if (requests) this.#ask(from, requests, keep)
+      for (const each of listen ?? []) this.#listen(each)
+      for (const id of unlisten ?? []) this.#unlisten(id)
+    } catch (error) {
+      if (!(error instanceof BadFrame)) throw error
+      this.#options.wire.end('broken', error.message)
+    }
+  }
+
+  /** The client has taken what it had left unread. */
+  drained(): void {
+    this.#pauseOrResume()
+  }
+
+  /** It is over: nothing is told any more, and nobody listens. */
+  close(): void {
+    this.#isClosed = true
+    for (const stop of this.#listening.values()) stop()
+    this.#listening.clear()
+  }
+
+  #ask(from: number, inputs: readonly unknown[], keep: readonly number[] | undefined): void {
+    const { service, check } = this.#options
+    const asked: Asked[] = []
+    const numbers: number[] = []
+    for (const [index, input] of inputs.entries()) {
+      const one = check(input)
+      if ('request' in one) {
+        asked.push(one)
+        numbers.push(from + index)
+      } else this.#reply(from + index, one)
+    }
+    this.#lastNumber = from + inputs.length - 1
+    this.#unanswered += asked.length
+    service.callAll(asked, (index, reply, error) => {
+      this.#unanswered--
+      const number = numbers[index]!
+      this.#reply(number, reply ?? this.#options.failure(error))
+      if (reply?.status === 'released' && !keep?.includes(number)) this.#noteReleased(number, asked[index]!)
+    })
+    this.#pauseOrResume()
+  }
+
+  #noteReleased(number: number, { request }: Asked): void {
+    if (request.type !== 'release') return
+    const { namespace, resource, operation, node, owner, hold } = request
+    this.#released.push({ number, ask: { namespace, resource, operation, node, owner, hold } })
+  }
+
+  #forget(acked: number): void {
+    const released = this.#released
+    let count = 0
+    for (; count < released.length && released[count]!.number <= acked; count++)
+      this.#options.service.acknowledge(released[count]!.ask)
+    if (count > 0) this.#released = released.slice(count)
+  }
+
+  #listen(frame: ListenFrame): void {
+    const { id, scope, lastId } = frame
+    if (this.#listening.has(id) || this.#listening.size >= LISTENS_MAX) throw new BadFrame('too many listens, or one twice')
+    let stop: (() => void) | undefined
+    let isOver = false
+    this.#listening.set(id, () => {
+      isOver = true
+      stop?.()
+    })
+    const namespace = scope.of === 'all' ? scope.namespace : undefined
+    const sink = (event: WireEvent, eventId: string) => {
+      if (isOver || (namespace !== undefined && 'namespace' in event && event.namespace !== namespace)) return
+      this.#events.push([id, eventId, event])
+      this.#later()
+    }
+    const wanted: Scope = scope.of === 'session' ? { ...scope, newsOnly: true } : scope
+    const isResumable = scope.of !== 'session'
+    const begin = async () => {
+      const { actsFor } = this.#options.checkListen(frame)
+      stop = await this.#options.service.listen(wanted, sink, { lastId, isResumable, actsFor })
+      if (isOver) stop()
+    }
+    begin().catch((error) => {
+      if (isOver) return
+      this.#unlisten(id)
+      this.#ended.push([id, this.#options.failure(error)])
+      this.#later()
+    })
+  }
+
+  #unlisten(id: number): void {
+    this.#listening.get(id)?.()
+    this.#listening.delete(id)
+  }
+
+  #reply(number: number, reply: ReplyOf<RequestType>): void {
+    this.#replies.push([number, reply])
+    this.#later()
+  }
+
+  /** At the end of this turn, with all that has come up until then. */
+  #later(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    queueMicrotask(() => this.#flush())
+  }
+
+  #flush(): void {
+    this.#isScheduled = false
+    if (this.#isClosed) return
+    const { wire, unreadBytes } = this.#options
+    const frame: ServerFrame = {
+      ...(this.#replies.length > 0 && { replies: this.#replies }),
+      ...(this.#events.length > 0 && { events: this.#events }),
+      ...(this.#ended.length > 0 && { ended: this.#ended }),
+    }
+    this.#replies = []
+    this.#events = []
+    this.#ended = []
+    // A burst is no sign of a slow reader; one that has not taken what came before it is.
+    if (wire.unsent > unreadBytes) wire.end('slow', 'more was told than was read; come back, and ask where things stand')
+    else wire.send(JSON.stringify(frame))
+    this.#pauseOrResume()
+  }
+
+  /** Who does not read its answers gets no more of them; events it gets, up to a limit. */
+  #pauseOrResume(): void {
+    const { wire, unreadBytes } = this.#options
+    const isFull = wire.unsent > unreadBytes / 2 || this.#unanswered > UNANSWERED_MAX
+    if (isFull === this.#isPaused) return
+    this.#isPaused = isFull
+    if (isFull) wire.pause()
+    else wire.resume()
+  }
+}
+
+interface Ask {
+  readonly namespace: string
+  readonly resource: string
+  readonly operation: string
+  readonly node: string | undefined
+  readonly owner: string
+  readonly hold: string
+}
+

@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import { type ClientFrame, FRAME_LIMITS, type ListenFrame } from '../../protocol/index.ts'
+import { idSchema } from '../../protocol/schemas.ts'
+
+/** What a client has sent that is no frame: its connection ends with this sentence. */
+export class BadFrame extends Error {}
+
+const listens = z
+  .array(
+    z.strictObject({
+      id: z.int().min(0),
+      scope: z.discriminatedUnion('of', [
+        z.strictObject({ of: z.literal('session'), session: z.string().regex(/^[\x21-\x7e]{1,512}$/) }),
+        z.strictObject({ of: z.literal('resource'), namespace: idSchema, resource: idSchema }),
+        z.strictObject({ of: z.literal('all'), namespace: idSchema.optional() }),
+      ]),
+      lastId: z.string().max(512).optional(),
+    }),
+  )
+  .max(FRAME_LIMITS.requests)
+
+const FIELDS = new Set(['from', 'requests', 'acked', 'keep', 'listen', 'unlisten'])
+
+/** The frame as it came, its requests still to be checked one by one. `lastNumber`: of the request before. */
+export function frameFrom(text: string, lastNumber: number): ClientFrame & { readonly requests?: readonly unknown[] } {
+  const frame = parsed(text)
+  for (const field of Object.keys(frame)) if (!FIELDS.has(field)) throw new BadFrame(`unknown field ${field.slice(0, 64)}`)
+  const { from, requests, acked, keep, listen, unlisten } = frame
+  if (requests !== undefined) {
+    if (!Array.isArray(requests) || requests.length === 0 || requests.length > FRAME_LIMITS.requests)
+      throw new BadFrame(`requests must be a list of 1 to ${FRAME_LIMITS.requests}`)
+    if (!isNumber(from) || from <= lastNumber) throw new BadFrame('from must be a number above those before it')
+  }
+  if (acked !== undefined && !(isNumber(acked) && acked <= lastNumber))
+    throw new BadFrame('acked must be the number of a request that was made')
+  for (const [name, numbers] of Object.entries({ keep, unlisten }))
+    if (numbers !== undefined && !(Array.isArray(numbers) && numbers.every(isNumber)))
+      throw new BadFrame(`${name} must be a list of numbers`)
+  return { ...frame, ...(listen !== undefined && { listen: listensFrom(listen) }) } as ClientFrame
+}
+
+function parsed(text: string): Record<string, unknown> {
+  // Harmless where it is only a value; who sends it as a key is up to something.
+  if (text.includes('__proto__')) throw new BadFrame('a key like __proto__')
+  let frame: unknown
+  try {
+    frame = JSON.parse(text)
+  } catch {
+    throw new BadFrame('not JSON')
+  }
+  if (typeof frame !== 'object' || frame === null || Array.isArray(frame)) throw new BadFrame('not a JSON object')
+  return frame as Record<string, unknown>
+}
+
+function listensFrom(input: unknown): readonly ListenFrame[] {
+  const result = listens.safeParse(input)
+  if (!result.success) throw new BadFrame('listen must be a list of scopes, each with an id')
+  return result.data
+}
+
+function isNumber(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
