@@ -2,9 +2,9 @@ import type { Skip } from '../core/index.ts'
 import { errorBody } from '../protocol/index.ts'
 import type { AskSpec } from './ask-spec.ts'
 import { Backoff } from './backoff.ts'
-import { abortable, pause } from './clock.ts'
 import { BatonError, FailedForGoodError, RefusedError, refusedError, UnavailableError } from './errors.ts'
 import { HeldGrant } from './held-grant.ts'
+import { Interrupt } from './interrupt.ts'
 import type { Patience } from './patience.ts'
 import { type AcquireReply, SentAsk } from './sent-ask.ts'
 import type { Session } from './session.ts'
@@ -25,11 +25,11 @@ export class Ask implements Closable {
   readonly #wiring: Wiring
   readonly #spec: AskSpec
   readonly #patience: Patience
-  readonly #setbacks: Backoff
   readonly #report: WaitReport
-  readonly #end = new AbortController()
+  readonly #interrupt = new Interrupt()
   readonly #startMs: number
-  #cleanup: (() => void)[] = []
+  #setbacks: Backoff | undefined
+  #cancelPatience: (() => void) | undefined
   /** What the server may know of: nothing before the first try, and between two hold ids. */
   #sent: SentAsk | undefined
   /** It has stood in line, if only under an earlier hold id. */
@@ -41,46 +41,55 @@ export class Ask implements Closable {
     this.#wiring = wiring
     this.#spec = spec
     this.#patience = patience
-    this.#setbacks = new Backoff(wiring.random)
     // What a caller's own callback throws ends its ask.
-    this.#report = new WaitReport(spec, (error) => this.#end.abort(error))
+    this.#report = new WaitReport(spec, (error) => this.#interrupt.stop(error))
     this.#startMs = wiring.clock.monoMs()
   }
 
   /** Throws whatever ends it without a grant or a skip; `UnavailableError` where nobody answered for too long. */
   async answer(): Promise<HeldGrant | Skip> {
-    this.#begin()
+    const { clock, open } = this.#wiring
+    const { signal } = this.#spec
+    open.add(this)
+    const sleep = clock.stayAwake()
+    signal?.addEventListener('abort', this.#abort, { once: true })
     try {
+      if (signal?.aborted) this.#abort()
+      this.#watchPatience()
       for (;;) {
         const { sent, reply } = this.#told() ?? (await this.#send())
         const answer = this.#judge(sent, reply)
         if (answer) return answer
         if (reply.status === 'queued') await this.#wait(sent)
-        else await pause(this.#wiring.clock, this.#setbacks.nextMs(), this.#end.signal)
+        else await this.#pause(this.#nextSetback().nextMs())
       }
     } finally {
       this.#sent?.leave()
-      for (const act of this.#cleanup) act()
-      this.#wiring.open.delete(this)
+      this.#cancelPatience?.()
+      signal?.removeEventListener('abort', this.#abort)
+      sleep()
+      open.delete(this)
     }
   }
 
   /** The client closes: its session goes, and this ask with it. */
   close(): void {
     this.#sent?.finish()
-    this.#end.abort(new BatonError('closed', 'the client was closed'))
+    this.#interrupt.stop(new BatonError('closed', 'the client was closed'))
   }
 
-  #begin(): void {
-    const { clock, open } = this.#wiring
-    const { signal } = this.#spec
-    open.add(this)
-    const abort = () =>
-      this.#end.abort(new BatonError('aborted', 'the ask was given up by its caller', { cause: signal?.reason }))
-    if (signal?.aborted) abort()
-    signal?.addEventListener('abort', abort, { once: true })
-    this.#cleanup = [clock.stayAwake(), () => signal?.removeEventListener('abort', abort)]
-    this.#watchPatience()
+  readonly #abort = () => {
+    const cause = this.#spec.signal?.reason
+    this.#interrupt.stop(new BatonError('aborted', 'the ask was given up by its caller', { cause }))
+  }
+
+  #nextSetback(): Backoff {
+    this.#setbacks ??= new Backoff(this.#wiring.random)
+    return this.#setbacks
+  }
+
+  #pause(delayMs: number): Promise<void> {
+    return this.#interrupt.until((done) => this.#wiring.clock.after(delayMs, done))
   }
 
   #watchPatience(): void {
@@ -89,8 +98,8 @@ export class Ask implements Closable {
     // A timer may be shorter than what it is asked for, so what is left is checked once more. What was granted and has not
     // been claimed by now is taken back like all the rest.
     const check = () =>
-      this.#patience.leftMs(this.#startMs) <= 0 ? this.#end.abort(this.#tooLate()) : this.#watchPatience()
-    this.#cleanup.push(this.#wiring.clock.after(leftMs, check))
+      this.#patience.leftMs(this.#startMs) <= 0 ? this.#interrupt.stop(this.#tooLate()) : this.#watchPatience()
+    this.#cancelPatience = this.#wiring.clock.after(leftMs, check)
   }
 
   #tooLate(): BatonError {
@@ -108,27 +117,32 @@ export class Ask implements Closable {
 
   /** Tries until there is a reply. */
   async #send(): Promise<Replied> {
-    const { clock, contact, random, sessions } = this.#wiring
-    const { signal } = this.#end
-    const backoff = new Backoff(random)
+    const { contact, random, sessions } = this.#wiring
+    const interrupt = this.#interrupt
+    let backoff: Backoff | undefined
     for (;;) {
-      const leftMs = () => this.#patience.unansweredLeftMs({ inLine: this.#hasQueued, askedAtMs: this.#startMs })
       try {
-        const session = await abortable(sessions.alive(), signal)
-        signal.throwIfAborted()
+        interrupt.throwIfStopped()
+        const session = sessions.current ?? (await interrupt.wait(sessions.alive()))
         const sent = this.#sentUnder(session)
-        const options = { signal, tries: backoff.tries, timeoutMs: Math.max(1, leftMs()) }
-        const reply = await contact.try<'acquire'>(sent.nextRequest(this.#patience), options)
+        const options = { tries: backoff?.tries ?? 0, timeoutMs: Math.max(1, this.#unansweredLeftMs()) }
+        const request = sent.nextRequest(this.#patience)
+        const reply = await interrupt.wait(contact.try<'acquire'>(request, options))
         this.#unanswered = undefined
         return { sent, reply }
       } catch (error) {
-        if (!(error instanceof UnavailableError)) throw error
+        if (!(error instanceof UnavailableError) || interrupt.isStopped) throw error
         this.#unanswered = error
-        const delayMs = backoff.nextWithinMs(leftMs())
+        backoff ??= new Backoff(random)
+        const delayMs = backoff.nextWithinMs(this.#unansweredLeftMs())
         if (delayMs === undefined) throw error
-        await pause(clock, delayMs, signal)
+        await this.#pause(delayMs)
       }
     }
+  }
+
+  #unansweredLeftMs(): number {
+    return this.#patience.unansweredLeftMs({ inLine: this.#hasQueued, askedAtMs: this.#startMs })
   }
 
   /** Under another session it is another ask: the place of the old one goes with the old session. */
@@ -179,11 +193,11 @@ export class Ask implements Closable {
   async #wait(sent: SentAsk): Promise<void> {
     const { random, trustMs } = this.#wiring
     sent.listen()
-    this.#setbacks.reset()
+    this.#setbacks?.reset()
     if (sent.hasNews) return
     // Not polling: the stream tells. Should an event be lost on the way nevertheless (a proxy that swallows them, a
     // server that stalls), this is what ends the wait, once or twice in the life of a lease where that can happen.
     const againMs = Math.min(trustMs * (0.5 + random.fraction() / 2), this.#spec.placeEveryMs ?? Infinity)
-    await sent.sleep(againMs, this.#end.signal)
+    await sent.sleep(againMs, this.#interrupt)
   }
 }

@@ -11,6 +11,8 @@ import { WithoutGrant } from './without-grant.ts'
 /** Disbelieves whatever is kept. */
 const EVERYTHING = Number.MAX_SAFE_INTEGER
 
+const AS_IT_IS = {}
+
 /** Asks for one operation on one resource, as often as it takes, all within one wait limit. */
 export class Asker {
   readonly patience: Patience
@@ -44,9 +46,10 @@ export class Asker {
   }
 
   /** A grant, perhaps in name only where no server answers, or a skip. */
-  async ask(more: Pick<AskSpec, 'disbelieve' | 'verified' | 'verifies'> = {}): Promise<OpenGrant | Skip> {
+  async ask(more: Pick<AskSpec, 'disbelieve' | 'verified' | 'verifies'> = AS_IT_IS): Promise<OpenGrant | Skip> {
     try {
-      return await new Ask(this.#wiring, { ...this.#spec, ...more }, this.patience).answer()
+      const spec = more === AS_IT_IS ? this.#spec : { ...this.#spec, ...more }
+      return await new Ask(this.#wiring, spec, this.patience).answer()
     } catch (error) {
       if (!(error instanceof UnavailableError) || this.#whenUnavailable !== 'run') throw error
       if (more.verified) return { status: 'skip', fence: 0 }

@@ -1,5 +1,5 @@
 import type { Place } from './place.ts'
-import type { Session } from './session.ts'
+import type { Session, SessionUser } from './session.ts'
 import type { Closable, Wiring } from './wiring.ts'
 
 const AFTER_LOSS_MS = 10_000
@@ -15,7 +15,8 @@ export function cancelAsk(
 ): void {
   const stop = new AbortController()
   const alive = session.isAlive()
-  const cleanup = [session.use(), alive ? session.onLost(() => stop.abort()) : () => {}]
+  const user: SessionUser = { onSessionLost: () => alive && stop.abort() }
+  session.add(user)
   const closable: Closable = { close: () => stop.abort() }
   wiring.open.add(closable)
   wiring.contact
@@ -26,6 +27,6 @@ export function cancelAsk(
     .catch(() => {})
     .finally(() => {
       wiring.open.delete(closable)
-      for (const act of cleanup) act()
+      session.remove(user)
     })
 }

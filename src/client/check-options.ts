@@ -96,7 +96,8 @@ const shapes = {
 export function checkOptions(call: keyof typeof shapes, options: unknown): void {
   checkIs(call, 'options', options, plainObject)
   const shape: Shape = shapes[call]
-  for (const [name, value] of Object.entries(options as object)) {
+  for (const name of Object.keys(options as object)) {
+    const value = (options as Record<string, unknown>)[name]
     const check = Object.hasOwn(shape, name) ? shape[name] : undefined
     if (!check) throw new ArgumentError(`${call} has no option '${name}'; it takes ${Object.keys(shape).join(', ')}`)
     if (value !== undefined) checkIs(call, `the option ${name}`, value, check)
@@ -105,7 +106,7 @@ export function checkOptions(call: keyof typeof shapes, options: unknown): void 
 
 /** Throws where what is worked on is not an id. */
 export function checkIds(call: string, ids: Readonly<Record<string, unknown>>): void {
-  for (const [name, value] of Object.entries(ids)) checkIs(call, name, value, id)
+  for (const name of Object.keys(ids)) checkIs(call, name, ids[name], id)
 }
 
 export function checkCallback(call: string, callback: unknown): void {

@@ -16,6 +16,7 @@ const TIMER_MAX_MS = 2 ** 31 - 1
 
 export function systemClientClock(): ClientClock {
   let awake = 0
+  /** Something that is always pending: whether it counts decides whether the process lives. */
   let anchor: NodeJS.Timeout | undefined
   return {
     monoMs: () => performance.now(),
@@ -26,12 +27,15 @@ export function systemClientClock(): ClientClock {
       return () => clearTimeout(timer)
     },
     stayAwake() {
-      if (awake++ === 0) anchor = setInterval(() => {}, TIMER_MAX_MS)
+      if (awake++ === 0) {
+        anchor ??= setInterval(() => {}, TIMER_MAX_MS)
+        anchor.ref()
+      }
       let held = true
       return () => {
         if (!held) return
         held = false
-        if (--awake === 0) clearInterval(anchor)
+        if (--awake === 0) anchor?.unref()
       }
     },
   }

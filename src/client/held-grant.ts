@@ -1,13 +1,15 @@
 import type { Granted, GrantView, Json, PreviousAttempt, ReportedOutcome, Standing, WaiterView } from '../core/index.ts'
+import type { ReplyOf } from '../protocol/index.ts'
 import type { SuccessOptions } from './api.ts'
 import { cancelAsk } from './cancel-ask.ts'
 import { onAbort } from './clock.ts'
-import { BatonError, GrantLostError, refusedError } from './errors.ts'
+import { BatonError, GrantLostError, refusedError, UnavailableError } from './errors.ts'
+import { Interrupt } from './interrupt.ts'
 import type { OpenGrant } from './open-grant.ts'
 import { errorText, isPermanent, toldResult, tooLarge } from './outcome.ts'
 import type { Place } from './place.ts'
 import { ProgressReport } from './progress-report.ts'
-import type { Session } from './session.ts'
+import type { Session, SessionUser } from './session.ts'
 import type { OwnEvent, StreamListener } from './session-stream.ts'
 import { allWaiters } from './waiters.ts'
 import type { Closable, Wiring } from './wiring.ts'
@@ -23,12 +25,13 @@ interface GrantStart {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The stream tells of a grant that an operator revokes. Work that is done sooner than this does without one. */
-const STREAM_AFTER_MS = 1_000
 const LOST_CODES = new Set(['unknown-grant', 'not-holder', 'stale-fence', 'session-lost'])
 
-/** A grant, from its acknowledged claim to its acknowledged outcome or its loss. */
-export class HeldGrant implements OpenGrant, StreamListener, Closable {
+/**
+ * A grant, from its acknowledged claim to its acknowledged outcome or its loss. Most are short and end well: what only the
+ * others need comes into being when they do.
+ */
+export class HeldGrant implements OpenGrant, StreamListener, SessionUser, Closable {
   readonly status = 'granted'
   readonly place: Place
   readonly operation: string
@@ -38,14 +41,19 @@ export class HeldGrant implements OpenGrant, StreamListener, Closable {
   readonly fence: number
   readonly attempt: number
   readonly previous: PreviousAttempt | undefined
-  readonly signal: AbortSignal
   readonly #wiring: Wiring
   readonly #session: Session
   readonly #hold: string
-  readonly #end = new AbortController()
-  readonly #progress: ProgressReport
+  readonly #callersSignal: AbortSignal | undefined
   readonly #knownSince: number
-  readonly #cleanup: (() => void)[]
+  readonly #sleep: () => void
+  /** There once somebody looks at the signal. */
+  #end: AbortController | undefined
+  #unlink: (() => void) | undefined
+  #progress: ProgressReport | undefined
+  #leaveStream: (() => void) | undefined
+  /** There while the outcome is on its way. */
+  #reporting: Interrupt | undefined
   #reported: Promise<void> | undefined
   #lost: GrantLostError | undefined
 
@@ -58,22 +66,31 @@ export class HeldGrant implements OpenGrant, StreamListener, Closable {
     this.fence = reply.fence
     this.attempt = reply.attempt
     this.previous = reply.previous
-    this.signal = this.#end.signal
     this.#wiring = wiring
     this.#session = session
     this.#hold = hold
+    this.#callersSignal = signal
     this.#knownSince = wiring.stream.openings
-    this.#progress = new ProgressReport(wiring.clock, (progress) => this.#sendProgress(progress))
+    this.#sleep = wiring.clock.stayAwake()
     wiring.open.add(this)
-    const keepStream = () => this.#cleanup.push(wiring.stream.keepOpen(session))
-    this.#cleanup = [
-      wiring.clock.stayAwake(),
-      session.use(),
-      wiring.stream.register(this),
-      waited ? wiring.stream.keepOpen(session) : wiring.clock.after(STREAM_AFTER_MS, keepStream),
-    ]
-    this.#cleanup.push(session.onLost((error) => this.#lose(error.message, error)))
-    if (signal) this.#cleanup.push(onAbort(signal, (reason) => this.#end.abort(reason)))
+    wiring.stream.register(this)
+    const keepStream = () => {
+      this.#leaveStream = wiring.stream.keepOpen(session)
+    }
+    if (waited) keepStream()
+    else wiring.stream.whenItLasts(this, keepStream)
+    session.add(this)
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#end) {
+      const end = new AbortController()
+      this.#end = end
+      if (this.#lost) end.abort(this.#lost)
+      else if (this.#callersSignal && this.#wiring.open.has(this))
+        this.#unlink = onAbort(this.#callersSignal, (reason) => end.abort(reason))
+    }
+    return this.#end.signal
   }
 
   get lost(): GrantLostError | undefined {
@@ -91,7 +108,9 @@ export class HeldGrant implements OpenGrant, StreamListener, Closable {
   }
 
   progress(progress: Json): void {
-    if (!this.#reported && !this.#lost) this.#progress.say(progress)
+    if (this.#reported || this.#lost) return
+    this.#progress ??= new ProgressReport(this.#wiring.clock, (latest) => this.#sendProgress(latest))
+    this.#progress.say(progress)
   }
 
   async succeed(result?: unknown, { effect, keepMs }: SuccessOptions = {}): Promise<void> {
@@ -119,7 +138,7 @@ export class HeldGrant implements OpenGrant, StreamListener, Closable {
     if (this.#reported) return this.#reported.catch(() => {})
     this.#reported = this.#sendOutcome({ outcome: 'failure', error: 'the client was closed' })
     this.#lost = this.#lostError('the client was closed')
-    this.#end.abort(this.#lost)
+    this.#end?.abort(this.#lost)
     await this.#reported.catch(() => {})
   }
 
@@ -137,6 +156,11 @@ export class HeldGrant implements OpenGrant, StreamListener, Closable {
 
   onSilence(): void {}
 
+  onSessionLost(error: GrantLostError): void {
+    this.#lose(error.message, error)
+    this.#reporting?.stop(error)
+  }
+
   /** The first report counts. One that comes later must not look as if it had. */
   async #report(outcome: ReportedOutcome): Promise<void> {
     if (this.#reported) {
@@ -151,30 +175,40 @@ export class HeldGrant implements OpenGrant, StreamListener, Closable {
 
   /** Renewals go on until the outcome is acknowledged: they are the session's, and do not bring an ended grant back. */
   async #sendOutcome(outcome: ReportedOutcome): Promise<void> {
-    const { contact } = this.#wiring
     if (this.#lost) throw this.#lost
-    this.#progress.stop()
-    const lost = new AbortController()
-    const unlink = this.#session.onLost((error) => lost.abort(error))
+    this.#progress?.stop()
+    const interrupt = new Interrupt()
+    this.#reporting = interrupt
     try {
-      const send = (what: ReportedOutcome) =>
-        contact.retry<'release'>(
-          { type: 'release', ...this.place, hold: this.#hold, fence: this.fence, ...what },
-          { patienceMs: Infinity, signal: lost.signal },
-        )
-      let reply = await send(outcome)
+      let reply = await interrupt.wait(this.#send(outcome, interrupt))
       if (reply.status === 'refused' && reply.code === 'too-large' && 'result' in outcome) {
         const { result = null, ...without } = outcome
         this.#notTold(tooLarge(result))
-        reply = await send({ ...without, resultOmitted: true })
+        reply = await interrupt.wait(this.#send({ ...without, resultOmitted: true }, interrupt))
       }
       if (reply.status === 'refused') throw this.#refused(refusedError(reply))
     } catch (error) {
-      if (!lost.signal.aborted) throw error
+      if (!interrupt.isStopped) throw error
       throw this.#lostError('its outcome was not acknowledged in time, so others may not know of it', error)
     } finally {
-      unlink()
       this.#close()
+    }
+  }
+
+  /** Until it is acknowledged, or the session is lost. */
+  async #send(outcome: ReportedOutcome, interrupt: Interrupt): Promise<ReplyOf<'release'>> {
+    const { contact } = this.#wiring
+    const request = { type: 'release', ...this.place, hold: this.#hold, fence: this.fence, ...outcome } as const
+    try {
+      return await contact.try<'release'>(request)
+    } catch (error) {
+      if (!(error instanceof UnavailableError) || interrupt.isStopped) throw error
+      const stop = new AbortController()
+      const user = { onSessionLost: (lost: GrantLostError) => stop.abort(lost) }
+      this.#session.add(user)
+      return contact
+        .retry<'release'>(request, { patienceMs: Infinity, signal: stop.signal })
+        .finally(() => this.#session.remove(user))
     }
   }
 
@@ -192,7 +226,7 @@ export class HeldGrant implements OpenGrant, StreamListener, Closable {
   #lose(why: string, cause?: unknown): void {
     if (this.#lost) return
     this.#lost = this.#lostError(why, cause)
-    this.#end.abort(this.#lost)
+    this.#end?.abort(this.#lost)
     if (!this.#reported) this.#close()
   }
 
@@ -201,9 +235,14 @@ export class HeldGrant implements OpenGrant, StreamListener, Closable {
   }
 
   #close(): void {
-    this.#wiring.open.delete(this)
-    this.#progress.stop()
-    for (const act of this.#cleanup.splice(0)) act()
+    const { open, stream } = this.#wiring
+    open.delete(this)
+    stream.unregister(this)
+    this.#session.remove(this)
+    this.#progress?.stop()
+    this.#leaveStream?.()
+    this.#unlink?.()
+    this.#sleep()
   }
 
   async #sendProgress(progress: Json): Promise<void> {

@@ -1,4 +1,12 @@
-import { errorBody, type ReplyOf, type RequestOf, type RequestType, type WireEvent } from '../protocol/index.ts'
+import {
+  errorBody,
+  LIMITS,
+  type ReplyOf,
+  type Request,
+  type RequestOf,
+  type RequestType,
+  type WireEvent,
+} from '../protocol/index.ts'
 import { requestSchemas } from '../protocol/schemas.ts'
 import { Service, systemClock } from '../service/index.ts'
 import { StoreUnavailable, StoreUnreachable, UnknownOutcome } from '../stores/store.ts'
@@ -33,6 +41,7 @@ export class InProcessTransport implements Transport {
   readonly #open: () => Promise<Service>
   readonly #onClose: () => void
   #service: Promise<Service> | undefined
+  #ready: Service | undefined
   #closed = false
 
   constructor(open: () => Promise<Service>, onClose: () => void = () => {}) {
@@ -43,14 +52,32 @@ export class InProcessTransport implements Transport {
   /** Opened once; where that failed, again when it is next asked for. */
   service(): Promise<Service> {
     if (this.#closed) return Promise.reject(new UnavailableError('the store was closed'))
-    this.#service ??= this.#open().catch((error) => {
-      this.#service = undefined
-      throw error
-    })
+    this.#service ??= this.#open().then(
+      (service) => {
+        this.#ready = service
+        return service
+      },
+      (error) => {
+        this.#service = undefined
+        throw error
+      },
+    )
     return this.#service
   }
 
-  async call<Type extends RequestType>(request: InputOf<Type>): Promise<ReplyOf<Type>> {
+  call<Type extends RequestType>(request: InputOf<Type>): Promise<ReplyOf<Type>> {
+    const service = this.#ready
+    if (!service || !UNCHECKED.has(request.type as RequestType)) return this.#callChecked<Type>(request)
+    const asked = asChecked(request as InputOf<RequestType>)
+    return new Promise((resolve, reject) => {
+      service.callAll([{ request: asked, facts: NOTHING_KNOWN }], (_, reply, error) => {
+        if (reply) resolve((isOwn(reply) ? reply : structuredClone(reply)) as ReplyOf<Type>)
+        else reject(asUnavailable(error))
+      })
+    })
+  }
+
+  async #callChecked<Type extends RequestType>(request: InputOf<Type>): Promise<ReplyOf<Type>> {
     const checked = requestSchemas[request.type as RequestType].safeParse(request)
     if (!checked.success) return errorBody('bad-request', checked.error.issues.map(issueText).join('; '))
     try {
@@ -79,10 +106,27 @@ export class InProcessTransport implements Transport {
 
   async close(): Promise<void> {
     this.#closed = true
+    this.#ready = undefined
     const service = await this.#service?.catch(() => undefined)
     await service?.close()
     this.#onClose()
   }
+}
+
+/** The client makes these itself, of what it has checked: nothing is left to look at. */
+const UNCHECKED: ReadonlySet<RequestType> = new Set(['acquire', 'release', 'cancel'])
+
+const NOTHING_KNOWN = {}
+
+/** A request of the client as it is after checking: with its defaults. */
+function asChecked(request: InputOf<RequestType>): Request {
+  if (request.type === 'acquire') request.ttlMs ??= LIMITS.ttlDefaultMs
+  return request as Request
+}
+
+/** Nothing in it is the store's too. */
+function isOwn(reply: ReplyOf<RequestType>): boolean {
+  return !('result' in reply || 'progress' in reply || 'previous' in reply)
 }
 
 /** What is wrong with the store, or with its URL: everything that is thrown has a code. */

@@ -54,8 +54,10 @@ async function perform<Result>(
     effect = 'none'
   })
   const work = async () => {
-    if (await isThere?.('grant')) return { found: true }
-    grant.signal.throwIfAborted()
+    if (isThere) {
+      if (await isThere('grant')) return { found: true }
+      grant.signal.throwIfAborted()
+    }
     const result = await callback(context)
     if (grant.lost) throw grant.lost
     return { found: false, result }
@@ -79,14 +81,17 @@ async function perform<Result>(
 
 /** What a callback sees of its grant. */
 export function contextOf(grant: OpenGrant, noEffect: () => void = () => {}): RunContext {
-  const { node, owner, fence, attempt, previous, signal } = grant
+  const { node, owner, fence, attempt, previous } = grant
   return {
     node,
     owner,
     fence,
     attempt,
     previous,
-    signal,
+    // Made when it is looked at: many callbacks never do.
+    get signal() {
+      return grant.signal
+    },
     noEffect,
     waiters: () => grant.waiters(),
     holders: () => grant.holders(),

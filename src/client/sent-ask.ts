@@ -2,10 +2,10 @@ import type { Answer, Queued, Standing } from '../core/index.ts'
 import { errorBody, type ReplyOf } from '../protocol/index.ts'
 import { type AskSpec, acquireRequest } from './ask-spec.ts'
 import { cancelAsk } from './cancel-ask.ts'
-import { abortable } from './clock.ts'
+import type { Interrupt } from './interrupt.ts'
 import type { Patience } from './patience.ts'
 import type { Place } from './place.ts'
-import type { Session } from './session.ts'
+import type { Session, SessionUser } from './session.ts'
 import type { OwnEvent, StreamListener } from './session-stream.ts'
 import type { InputOf } from './transport.ts'
 import type { WaitReport } from './wait-report.ts'
@@ -40,14 +40,13 @@ type News =
  *     news    none ── sleep ──▶ awaited
  *             none, awaited ── event ──▶ there ── next request ──▶ none
  */
-export class SentAsk implements StreamListener {
+export class SentAsk implements StreamListener, SessionUser {
   readonly place: Place
   readonly hold: string
   readonly session: Session
   readonly #wiring: Wiring
   readonly #spec: AskSpec
   readonly #report: WaitReport
-  readonly #cleanup: (() => void)[]
   #stage: Stage = 'open'
   #news: News = { is: 'none' }
   /** The final answer as the stream told it: apart from the news, as it may be older than the last request. */
@@ -65,7 +64,8 @@ export class SentAsk implements StreamListener {
     this.session = session
     this.hold = wiring.random.id()
     this.place = { namespace, resource, operation, node, owner: spec.owner ?? wiring.random.id() }
-    this.#cleanup = [wiring.stream.register(this), session.use(), session.onLost(() => this.#changed())]
+    wiring.stream.register(this)
+    session.add(this)
   }
 
   get isHandedOver(): boolean {
@@ -99,12 +99,11 @@ export class SentAsk implements StreamListener {
   }
 
   /** Until there is news, or for so long: then there may be some that was lost. */
-  sleep(maxMs: number, signal: AbortSignal): Promise<void> {
-    const cancel = this.#wiring.clock.after(maxMs, () => this.#changed())
-    const woken = new Promise<void>((wake) => {
+  sleep(maxMs: number, interrupt: Interrupt): Promise<void> {
+    return interrupt.until((wake) => {
       this.#news = { is: 'awaited', wake }
+      return this.#wiring.clock.after(maxMs, () => this.#changed())
     })
-    return abortable(woken, signal).finally(cancel)
   }
 
   /** Nothing of it is left to cancel: it is answered for good, or its session is about to be closed. */
@@ -116,7 +115,8 @@ export class SentAsk implements StreamListener {
   leave(): void {
     if (this.#stage !== 'over') cancelAsk(this.#wiring, this)
     this.#stage = 'over'
-    for (const act of this.#cleanup.splice(0)) act()
+    this.#wiring.stream.unregister(this)
+    this.session.remove(this)
     this.#leaveStream?.()
   }
 
@@ -146,6 +146,10 @@ export class SentAsk implements StreamListener {
   }
 
   onSilence(): void {
+    this.#changed()
+  }
+
+  onSessionLost(): void {
     this.#changed()
   }
 

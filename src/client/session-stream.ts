@@ -22,6 +22,8 @@ export interface StreamListener {
 /** How long a stream that nobody needs stays open, so that asks in quick succession share it. */
 const LINGER_MS = 500
 const REOPEN_MAX_MS = 3_000
+/** The stream tells of a grant that an operator revokes. Work that is done sooner than this does without one. */
+const LASTING_MS = 1_000
 
 /**
  * The one stream of a client, of the events of its session. It is open while somebody needs it, opened again when it
@@ -32,7 +34,10 @@ export class SessionStream {
   readonly #contact: Contact
   readonly #environment: Environment
   readonly #backoff: Backoff
-  readonly #listeners = new Map<string, Set<StreamListener>>()
+  readonly #listeners = new Map<string, StreamListener[]>()
+  /** Those that are to be told by the stream if they last, oldest first, and since when. */
+  readonly #lasting = new Map<StreamListener, { readonly sinceMs: number; readonly keep: () => void }>()
+  #isWatching = false
   #session: Session | undefined
   #needs = 0
   #openings = 0
@@ -54,14 +59,38 @@ export class SessionStream {
     return this.#openings
   }
 
-  register(listener: StreamListener): () => void {
+  register(listener: StreamListener): void {
     const { owner } = listener.place
-    const listeners = this.#listeners.get(owner) ?? new Set()
-    this.#listeners.set(owner, listeners.add(listener))
-    return () => {
-      listeners.delete(listener)
-      if (listeners.size === 0 && this.#listeners.get(owner) === listeners) this.#listeners.delete(owner)
-    }
+    const others = this.#listeners.get(owner)
+    if (others) others.push(listener)
+    else this.#listeners.set(owner, [listener])
+  }
+
+  unregister(listener: StreamListener): void {
+    const { owner } = listener.place
+    const others = this.#listeners.get(owner)?.filter((each) => each !== listener) ?? []
+    if (others.length > 0) this.#listeners.set(owner, others)
+    else this.#listeners.delete(owner)
+    this.#lasting.delete(listener)
+  }
+
+  /** Calls back if it is still registered after a while. One timer does for all. */
+  whenItLasts(listener: StreamListener, keep: () => void): void {
+    this.#lasting.set(listener, { sinceMs: this.#environment.clock.monoMs(), keep })
+    if (!this.#isWatching) this.#watchLasting(LASTING_MS)
+  }
+
+  #watchLasting(delayMs: number): void {
+    this.#isWatching = true
+    this.#environment.clock.after(delayMs, () => {
+      this.#isWatching = false
+      const nowMs = this.#environment.clock.monoMs()
+      for (const [listener, { sinceMs, keep }] of this.#lasting) {
+        if (sinceMs + LASTING_MS > nowMs) return this.#watchLasting(sinceMs + LASTING_MS - nowMs)
+        this.#lasting.delete(listener)
+        keep()
+      }
+    })
   }
 
   /** Everything that this client asks for or holds. */

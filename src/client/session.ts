@@ -2,6 +2,11 @@ import { Backoff } from './backoff.ts'
 import type { Contact, Environment } from './contact.ts'
 import { GrantLostError, refusedError } from './errors.ts'
 
+/** What hangs off a session. */
+export interface SessionUser {
+  onSessionLost(error: GrantLostError): void
+}
+
 /** A moment by both clocks. */
 interface Moment {
   readonly monoMs: number
@@ -33,13 +38,14 @@ export class Session {
   readonly ttlMs: number
   readonly #contact: Contact
   readonly #environment: Environment
-  readonly #onLost = new Set<(error: GrantLostError) => void>()
+  /** What hangs off it. */
+  readonly #users = new Set<SessionUser>()
   readonly #backoff: Backoff
   readonly #onRenewed: SessionStart['onRenewed']
   #renewedAt: Moment
   #retryAtMs = 0
-  #users = 0
   #renewing = false
+  #isArmed = false
   #lost: GrantLostError | undefined
   #cancelTimer = () => {}
 
@@ -59,37 +65,31 @@ export class Session {
     return this.#lost === undefined
   }
 
-  /** Something hangs off it: it is renewed until this is let go. */
-  use(): () => void {
-    this.#users++
-    this.#tick()
-    let used = true
-    return () => {
-      if (!used) return
-      used = false
-      if (--this.#users === 0) this.#cancelTimer()
-    }
+  /** Something hangs off it: it is renewed until all of them are removed. One that comes too late is told so at once. */
+  add(user: SessionUser): void {
+    if (this.#lost) return user.onSessionLost(this.#lost)
+    this.#users.add(user)
+    if (!this.#isArmed) this.#tick()
   }
 
-  /** Called at once where it is lost already. Returns how to stop. */
-  onLost(listener: (error: GrantLostError) => void): () => void {
-    if (this.#lost) listener(this.#lost)
-    else this.#onLost.add(listener)
-    return () => this.#onLost.delete(listener)
+  remove(user: SessionUser): void {
+    this.#users.delete(user)
   }
 
   lose(why: string): void {
     if (this.#lost) return
     this.#lost = new GrantLostError(why)
     this.#cancelTimer()
-    if (this.#onLost.size > 0) this.#environment.notice(`session lost: ${why}`)
-    for (const listener of [...this.#onLost]) listener(this.#lost)
-    this.#onLost.clear()
+    if (this.#users.size > 0) this.#environment.notice(`session lost: ${why}`)
+    for (const user of [...this.#users]) user.onSessionLost(this.#lost)
+    this.#users.clear()
   }
 
   #tick(): void {
     this.#cancelTimer()
-    if (this.#users === 0 || !this.isAlive()) return
+    // Whoever comes next starts it again; until then one timer does for all who come and go.
+    this.#isArmed = this.#users.size > 0 && this.isAlive()
+    if (!this.#isArmed) return
     const { clock } = this.#environment
     const renewInMs = Math.max(this.#renewedAt.monoMs + this.ttlMs / 3, this.#retryAtMs) - clock.monoMs()
     if (renewInMs <= 0 && !this.#renewing) {

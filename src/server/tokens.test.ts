@@ -118,20 +118,22 @@ test('a place beyond the thousandth is nobody else\u2019s either, nor is what ha
 })
 
 test('what a batch may do is decided when it does it', async () => {
-  const { post, service } = newWorld({ tokens })
+  const { post, service, store } = newWorld({ tokens })
+  // As a store in another process, where others come in between.
+  Object.defineProperty(store, 'direct', { value: undefined })
   const lock = { operation: 'lock', resource: 'x' }
   const held = service.call.bind(service)
   const release = { type: 'release', ...lock, owner: 'a1', fence: 1, outcome: 'success' }
   // Between the check of the batch and its second request, A takes what B is about to release.
   service.call = (async (request: { type: string }, facts: object) => {
     const reply = await held(request as never, facts)
-    if (request.type === 'add-reference')
+    if (request.type === 'get-policy')
       await held({ type: 'acquire', namespace: 'default', ...lock, node: 'a', owner: 'a1', hold: '-', ttlMs: 30_000 })
     return reply
   }) as typeof service.call
-  const requests = [{ type: 'add-reference', resource: 'x', node: 'b' }, release]
+  const requests = [{ type: 'get-policy' }, release]
   const { body } = await post('/v1/batch', { requests }, bearer('of-b'))
-  expect(body.replies).toMatchObject([{ status: 'references' }, { code: 'forbidden' }])
+  expect(body.replies).toMatchObject([{ status: 'policy' }, { code: 'forbidden' }])
   expect((await service.counts()).grants).toBe(1)
 })
 

@@ -39,7 +39,11 @@ export function serveBatch(app: FastifyInstance, { service, guard, log }: V1Opti
       }
     })
     // What the store cannot do is the answer of that one request: the others stand.
-    const replies = await answersOf(service, asked.map((request, index) => ({ request, facts: facts[index]! })), log)
+    const replies = await answersOf(
+      service,
+      asked.map((request, index) => ({ request, facts: facts[index]! })),
+      log,
+    )
     return { replies }
   })
 }

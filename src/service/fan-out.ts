@@ -67,8 +67,8 @@ export class FanOut {
 
   /** Everybody who listens at this moment. */
   all(): Listener[] {
-    const some = [this.#bySession, this.#byResource, this.#byOwner].flatMap((map) => [...map.values()])
-    return [this.#all, ...some].flatMap((listeners) => [...listeners])
+    const some = [this.#bySession, this.#byOwner, this.#byResource].flatMap((map) => [...map.values()])
+    return [...some, this.#all].flatMap((listeners) => [...listeners])
   }
 
   /** Returns those who share a hold id with others and have heard their final answer now. */

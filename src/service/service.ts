@@ -3,10 +3,10 @@ import { LIMITS, type ReplyOf, type Request, type RequestOf, type RequestType } 
 import type { Address, AskAt, Counts, DirectSteps, Store } from '../stores/store.ts'
 import { StoreAvailability } from './availability.ts'
 import type { Sink } from './catch-up.ts'
+import { isStepping } from './commands.ts'
 import type { Scope } from './fan-out.ts'
 import { Listening, type ListenOptions } from './listening.ts'
 import { type Log, noLog } from './log.ts'
-import { isStepping } from './commands.ts'
 import { type Explained, Requests } from './requests.ts'
 import { Sweeper } from './sweeper.ts'
 import { systemTimers, type Timers } from './timers.ts'
@@ -155,7 +155,8 @@ export class Service {
     const tellAll = (error?: unknown) => {
       if (error === undefined) this.#availability.answered()
       else this.#availability.failed(error)
-      for (const [index, reply] of replies.entries()) if (reply) tell(index, error === undefined ? reply : undefined, error)
+      for (const [index, reply] of replies.entries())
+        if (reply) tell(index, error === undefined ? reply : undefined, error)
     }
     if (durable) durable.then(() => tellAll(), tellAll)
     else tellAll()

@@ -232,4 +232,3 @@ export class Connection {
     return this.#isGreeted
   }
 }
-

@@ -52,7 +52,9 @@ function wireOf(webSocket: WebSocket, handlers: WireHandlers): Wire {
   webSocket.on('ping', () => isOver || handlers.onBeat())
   webSocket.on('unexpected-response', (_request, response: IncomingMessage) => void answered(response).then(end, end))
   webSocket.on('error', (error) => end({ error }))
-  webSocket.on('close', (_code, reason) => end({ error: new UnavailableError(String(reason) || 'the server closed it') }))
+  webSocket.on('close', (_code, reason) =>
+    end({ error: new UnavailableError(String(reason) || 'the server closed it') }),
+  )
   return {
     send(text, taken) {
       if (waiting) waiting.push([text, taken])

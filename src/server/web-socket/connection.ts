@@ -126,7 +126,8 @@ export class Connection {
 
   #listen(frame: ListenFrame): void {
     const { id, scope, lastId } = frame
-    if (this.#listening.has(id) || this.#listening.size >= LISTENS_MAX) throw new BadFrame('too many listens, or one twice')
+    if (this.#listening.has(id) || this.#listening.size >= LISTENS_MAX)
+      throw new BadFrame('too many listens, or one twice')
     let stop: (() => void) | undefined
     let isOver = false
     this.#listening.set(id, () => {
@@ -184,7 +185,8 @@ export class Connection {
     this.#events = []
     this.#ended = []
     // A burst is no sign of a slow reader; one that has not taken what came before it is.
-    if (wire.unsent > unreadBytes) wire.end('slow', 'more was told than was read; come back, and ask where things stand')
+    if (wire.unsent > unreadBytes)
+      wire.end('slow', 'more was told than was read; come back, and ask where things stand')
     else wire.send(JSON.stringify(frame))
     this.#pauseOrResume()
   }
@@ -208,4 +210,3 @@ interface Ask {
   readonly owner: string
   readonly hold: string
 }
-

@@ -24,7 +24,8 @@ const FIELDS = new Set(['from', 'requests', 'acked', 'keep', 'listen', 'unlisten
 /** The frame as it came, its requests still to be checked one by one. `lastNumber`: of the request before. */
 export function frameFrom(text: string, lastNumber: number): ClientFrame & { readonly requests?: readonly unknown[] } {
   const frame = parsed(text)
-  for (const field of Object.keys(frame)) if (!FIELDS.has(field)) throw new BadFrame(`unknown field ${field.slice(0, 64)}`)
+  for (const field of Object.keys(frame))
+    if (!FIELDS.has(field)) throw new BadFrame(`unknown field ${field.slice(0, 64)}`)
   const { from, requests, acked, keep, listen, unlisten } = frame
   if (requests !== undefined) {
     if (!Array.isArray(requests) || requests.length === 0 || requests.length > FRAME_LIMITS.requests)
