@@ -7,7 +7,7 @@
 import type { Cancel, Command, HeardAsker, Leave, Release, Renew, Reply, SessionLost } from '../core/index.ts'
 import { NaiveAcquire } from './naive-acquire.ts'
 import { no } from './naive-rules.ts'
-import type { Actor, Ask, Lease, Model, ModelContext } from './naive-state.ts'
+import type { Actor, Ask, Lease, Memory, Model, ModelContext } from './naive-state.ts'
 
 export { type Model, newModel } from './naive-state.ts'
 
@@ -59,6 +59,13 @@ class NaiveStep extends NaiveAcquire {
       case 'heard':
         for (const asker of command.askers) m.answers = m.answers.filter((each) => !this.isHeard(each, asker))
         return { status: 'done' } as Reply
+      case 'acknowledge': {
+        const { operation: op, hold } = command
+        const isIt = (each: Memory) =>
+          each.op === op && each.hold === hold && this.isNamed({ owner: each.owner, node: each.node! }, command)
+        m.released = m.released.filter((each) => !isIt(each))
+        return { status: 'done' } as Reply
+      }
       case 'leave':
       case 'session-lost':
         return this.loseSession(command)

@@ -32,8 +32,6 @@ interface ConnectionOptions {
   readonly onSilence: (why: string) => void
 }
 
-/** How often calls are looked at whose time may be over. */
-const CHECK_MS = 50
 /** Four bytes each at most; the last request may be as large as a body. */
 const CHARS_PER_FRAME = FRAME_LIMITS.bytes / 4
 /** While so much has not left, nothing more is sent: it gathers. */
@@ -58,7 +56,9 @@ export class Connection {
   #acked = 0
   #lastHeardMs: number
   #isScheduled = false
-  #isChecking = false
+  /** When the next look at what is late is due; never where there is nothing that could be. */
+  #checkAtMs = Infinity
+  #cancelCheck = () => {}
   #isGreeted = false
   #isClosed = false
 
@@ -69,11 +69,12 @@ export class Connection {
 
   call(request: AnyRequest, limitMs: number): Promise<AnyReply> {
     const sentAtMs = this.#options.clock.monoMs()
+    const byMs = sentAtMs + limitMs
     this.#requests.push(request)
     this.#later()
+    if (byMs < this.#checkAtMs) this.#checkAt(byMs)
     return new Promise((resolve, reject) => {
-      this.#calls.set(++this.#lastNumber, { request, resolve, reject, sentAtMs, byMs: sentAtMs + limitMs })
-      if (!this.#isChecking) this.#check()
+      this.#calls.set(++this.#lastNumber, { request, resolve, reject, sentAtMs, byMs })
     })
   }
 
@@ -82,7 +83,7 @@ export class Connection {
     this.#listens.set(id, handlers)
     this.#listen.push({ id, ...frame })
     this.#later()
-    if (!this.#isChecking) this.#check()
+    if (this.#checkAtMs === Infinity) this.#checkAt(this.#silentAtMs())
     return {
       close: () => {
         if (!this.#listens.delete(id) || this.#isClosed) return
@@ -120,6 +121,7 @@ export class Connection {
     const listens = [...this.#listens.values()]
     this.#calls.clear()
     this.#listens.clear()
+    this.#cancelCheck()
     this.#options.wire.close()
     for (const { resolve, reject } of calls) {
       if (answer) resolve(answer)
@@ -197,15 +199,23 @@ export class Connection {
     return Math.min(oldest.done ? this.#lastNumber : oldest.value - 1, from - 1)
   }
 
-  /** One timer for all calls: it runs while there are any. */
-  #check(): void {
-    this.#isChecking = this.#calls.size > 0 || this.#listens.size > 0
-    if (!this.#isChecking || this.#isClosed) return
-    this.#options.clock.after(CHECK_MS, () => {
-      if (this.#isClosed) return
-      this.#expire(this.#options.clock.monoMs())
-      this.#check()
+  /** One timer for all: for the call whose time is over first, and for the silence of the server. */
+  #checkAt(atMs: number): void {
+    const { clock } = this.#options
+    this.#cancelCheck()
+    this.#checkAtMs = atMs
+    this.#cancelCheck = clock.after(Math.max(1, atMs - clock.monoMs()), () => {
+      this.#checkAtMs = Infinity
+      this.#expire(clock.monoMs())
+      if (this.#isClosed || (this.#calls.size === 0 && this.#listens.size === 0)) return
+      let nextMs = this.#silentAtMs()
+      for (const { byMs } of this.#calls.values()) nextMs = Math.min(nextMs, byMs)
+      this.#checkAt(nextMs)
     })
+  }
+
+  #silentAtMs(): number {
+    return this.#lastHeardMs + SILENCE_MS
   }
 
   #expire(nowMs: number): void {
@@ -215,7 +225,7 @@ export class Connection {
       this.#options.onSilence(`nothing came for ${Math.round(nowMs - late.sentAtMs)} ms`)
       return
     }
-    if (nowMs - this.#lastHeardMs > SILENCE_MS) {
+    if (nowMs >= this.#silentAtMs()) {
       this.#options.onSilence(`nothing came for ${SILENCE_MS} ms`)
       return
     }
