@@ -9,7 +9,7 @@ import type { ClientClock } from '../clock.ts'
 import { UnavailableError } from '../errors.ts'
 import type { InputOf, StreamHandlers } from '../transport.ts'
 import type { Asks } from './asks.ts'
-import type { Wire } from './wire.ts'
+import type { Wire, WireEnd } from './wire.ts'
 
 type AnyRequest = InputOf<RequestType>
 type AnyReply = ReplyOf<RequestType>
@@ -20,6 +20,8 @@ interface Call {
   readonly reject: (error: unknown) => void
   readonly sentAtMs: number
   readonly byMs: number
+  /** Nobody waits for its answer any more. */
+  readonly isGivenUp?: boolean
 }
 
 interface ConnectionOptions {
@@ -28,8 +30,8 @@ interface ConnectionOptions {
   readonly asks: Asks
   /** The server's greeting: it is Baton, over this store. */
   readonly onGreeting: (store: string) => void
-  /** Nothing has come since something was asked, for as long as an answer may take. */
-  readonly onSilence: (why: string) => void
+  /** It is of no use: nothing comes for longer than an answer may take, or what comes is not Baton's. */
+  readonly onUseless: (end: WireEnd) => void
 }
 
 /** Four bytes each at most; the last request may be as large as a body. */
@@ -38,6 +40,8 @@ const CHARS_PER_FRAME = FRAME_LIMITS.bytes / 4
 const UNSENT_MAX = 1024 * 1024
 /** Heartbeats come every 15 s: a connection that is silent for longer than this is dead, whatever TCP thinks. */
 const SILENCE_MS = 45_000
+/** For so long a server recognises a release that is repeated. */
+const REPEATED_MS = 60_000
 
 let connections = 0
 
@@ -95,7 +99,12 @@ export class Connection {
 
   onText(text: string): void {
     this.#lastHeardMs = this.#options.clock.monoMs()
-    const { store, replies, events, ended } = JSON.parse(text) as ServerFrame
+    const frame = frameIn(text)
+    if (!frame) {
+      this.#useless('what it sent is no frame', { isForbidden: !this.#isGreeted })
+      return
+    }
+    const { store, replies, events, ended } = frame
     if (store !== undefined) {
       this.#isGreeted = true
       this.#options.onGreeting(store)
@@ -134,7 +143,14 @@ export class Connection {
   #replied(number: number, reply: AnyReply): void {
     const call = this.#calls.get(number)
     if (!call) return
+    if (call.isGivenUp && call.request.type === 'release') {
+      // Its asker has not heard this and repeats it, perhaps elsewhere: until then it is not acknowledged.
+      const byMs = this.#options.clock.monoMs() + REPEATED_MS
+      this.#calls.set(number, { ...call, byMs })
+      return
+    }
     this.#calls.delete(number)
+    if (call.isGivenUp) return
     this.#options.asks.answered(call.request, reply)
     call.resolve(reply)
   }
@@ -219,26 +235,39 @@ export class Connection {
   }
 
   #expire(nowMs: number): void {
-    const late = [...this.#calls.values()].find(({ byMs }) => byMs <= nowMs)
+    const late = [...this.#calls.values()].find(({ byMs, isGivenUp }) => byMs <= nowMs && !isGivenUp)
     // Not a word since that was asked: it is not that answer alone that does not come.
     if (late && this.#lastHeardMs <= late.sentAtMs) {
-      this.#options.onSilence(`nothing came for ${Math.round(nowMs - late.sentAtMs)} ms`)
+      this.#useless(`nothing came for ${Math.round(nowMs - late.sentAtMs)} ms`)
       return
     }
     if (nowMs >= this.#silentAtMs()) {
-      this.#options.onSilence(`nothing came for ${SILENCE_MS} ms`)
+      this.#useless(`nothing came for ${SILENCE_MS} ms`)
       return
     }
     for (const [number, call] of this.#calls) {
       if (call.byMs > nowMs) continue
+      if (call.isGivenUp) {
+        this.#calls.delete(number)
+        continue
+      }
       // Its number stays: what is not answered is not acknowledged.
-      this.#calls.set(number, { ...call, byMs: Infinity, resolve: () => {}, reject: () => {} })
+      this.#calls.set(number, { ...call, byMs: Infinity, isGivenUp: true })
       call.reject(new UnavailableError(`nothing came for ${Math.round(nowMs - call.sentAtMs)} ms`))
     }
   }
 
-  /** The server has said that it is one. */
-  get isGreeted(): boolean {
-    return this.#isGreeted
+  #useless(why: string, { isForbidden = false } = {}): void {
+    this.#options.onUseless({ error: new UnavailableError(why), isForbidden })
+  }
+}
+
+/** What a server has sent; nothing where it cannot be one of Baton's. */
+function frameIn(text: string): ServerFrame | undefined {
+  try {
+    const frame: unknown = JSON.parse(text)
+    return typeof frame === 'object' && frame !== null ? frame : undefined
+  } catch {
+    return undefined
   }
 }

@@ -1,12 +1,4 @@
-import {
-  type ErrorBody,
-  errorBody,
-  type ListenFrame,
-  type ReplyOf,
-  type RequestType,
-  type ServerFrame,
-  type WireEvent,
-} from '../../protocol/index.ts'
+import type { ErrorBody, ListenFrame, ReplyOf, RequestType, ServerFrame, WireEvent } from '../../protocol/index.ts'
 import type { Asked, Scope, Service } from '../../service/index.ts'
 import { BadFrame, frameFrom } from './frame.ts'
 
@@ -73,6 +65,7 @@ export class Connection {
     } catch (error) {
       if (!(error instanceof BadFrame)) throw error
       this.#options.wire.end('broken', error.message)
+      this.close()
     }
   }
 
@@ -111,7 +104,8 @@ export class Connection {
   }
 
   #noteReleased(number: number, { request }: Asked): void {
-    if (request.type !== 'release') return
+    // One that names no node means whichever its asker may act for, and that is not known when it is acknowledged.
+    if (request.type !== 'release' || request.node === undefined) return
     const { namespace, resource, operation, node, owner, hold } = request
     this.#released.push({ number, ask: { namespace, resource, operation, node, owner, hold } })
   }

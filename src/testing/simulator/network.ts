@@ -47,13 +47,18 @@ export class Network {
     return this.random.next() * this.random.next() * this.#swarm.latencyMs * 4
   }
 
+  /** How late the second copy of a message may be, and what is left of a connection that has broken. */
+  get lateMs(): number {
+    return this.#swarm.duplicateMs
+  }
+
   /** A message of its own: it may be lost or arrive twice, and overtakes others. */
   send(from: Process, to: Process, deliver: () => void): void {
     const lost = !this.healed && this.random.chance(this.#swarm.dropRate)
     const doubled = !this.healed && this.random.chance(this.#swarm.duplicateRate)
     if (from.isDead || this.isCut(from, to) || lost) return
     this.#scheduler.after(to, this.delayMs(), deliver)
-    if (doubled) this.#scheduler.after(to, this.delayMs() + this.random.next() * this.#swarm.duplicateMs, deliver)
+    if (doubled) this.#scheduler.after(to, this.delayMs() + this.random.next() * this.lateMs, deliver)
   }
 
   /** Whether a connection breaks at this moment. */

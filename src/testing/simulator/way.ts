@@ -21,6 +21,8 @@ export class Way {
   /** So many of them have arrived and are not read, as the reader has paused. */
   #unread = 0
   #isRead = true
+  /** What stands between the two does not pass on what it has. */
+  #isStalled = false
   #lastArrivalMs = 0
   /** Nothing that is sent from now on arrives. */
   #isOver = false
@@ -41,11 +43,13 @@ export class Way {
     if (!this.#from.isDead) this.#push({ size, deliver })
   }
 
-  /** Broken off: of what is under way an end is lost, and then `tell` is all that arrives. */
+  /** Broken off: of what is under way an end is lost, the rest may be late, and then `tell` is all that arrives. */
   breakOff(tell: (() => void) | undefined): void {
     if (this.#isOver) return
+    const { random } = this.#network
+    if (random.chance(0.25)) this.#stall(random.next() * this.#network.lateMs)
     const carried = this.#under.length - this.#held
-    this.#drop(this.#held + this.#network.random.integer(carried + 1))
+    this.#drop(this.#held + random.integer(carried + 1))
     this.#held = 0
     // A process that has died does not say so itself; its machine does.
     if (tell) this.#push({ size: 0, deliver: tell })
@@ -78,6 +82,14 @@ export class Way {
     }
   }
 
+  #stall(forMs: number): void {
+    this.#isStalled = true
+    this.#network.later(this.#to, forMs, () => {
+      this.#isStalled = false
+      this.#read()
+    })
+  }
+
   #isCut(): boolean {
     return this.#network.isCut(this.#from, this.#to)
   }
@@ -93,7 +105,7 @@ export class Way {
 
   /** Whichever arrival this is, it is the oldest that is delivered: a process that wakes reads them in order. */
   #read(): void {
-    while (this.#isRead && this.#unread > 0) {
+    while (this.#isRead && !this.#isStalled && this.#unread > 0) {
       this.#unread--
       const message = this.#under.length > this.#held ? this.#under.shift() : undefined
       this.#size -= message?.size ?? 0
