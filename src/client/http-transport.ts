@@ -163,7 +163,7 @@ class HttpTransport implements Transport {
 
   /** Moves on to the next server, with everything that hung off this one. */
   #failed(base: URL, error: unknown): UnavailableError {
-    const why = error instanceof UnavailableError ? error.message : causeOf(error)
+    const why = causeOf(error)
     if (this.#bases.length > 1 && this.#bases[this.#present] === base && !this.#closed) {
       this.#present = (this.#present + 1) % this.#bases.length
       this.#notice(`leaving ${base.origin} (${why}) for ${this.#bases[this.#present]!.origin}`)

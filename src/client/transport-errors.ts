@@ -1,8 +1,10 @@
 import { certificateTrouble } from './certificates.ts'
+import { UnavailableError } from './errors.ts'
 
 /** What went wrong on the way to a server, in words. */
 export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
+  if (error instanceof UnavailableError) return error.message
   const trouble = certificateTrouble(error)
   if (trouble !== undefined) return trouble
   const { code } = error as { code?: unknown }
