@@ -1,12 +1,4 @@
-import {
-  type ErrorBody,
-  errorBody,
-  type ListenFrame,
-  type ReplyOf,
-  type RequestType,
-  type ServerFrame,
-  type WireEvent,
-} from '../../protocol/index.ts'
+import type { ErrorBody, ListenFrame, ReplyOf, RequestType, ServerFrame, WireEvent } from '../../protocol/index.ts'
 import type { Asked, Scope, Service } from '../../service/index.ts'
 import { BadFrame, frameFrom } from './frame.ts'
 
