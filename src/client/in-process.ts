@@ -5,6 +5,7 @@ import {
   type Request,
   type RequestOf,
   type RequestType,
+  type StreamScope,
   type WireEvent,
 } from '../protocol/index.ts'
 import { requestSchemas } from '../protocol/schemas.ts'
@@ -16,7 +17,7 @@ import { Client } from './client.ts'
 import { systemClientClock } from './clock.ts'
 import { ArgumentError, BatonError, UnavailableError } from './errors.ts'
 import { systemRandom } from './random.ts'
-import type { InputOf, StreamHandlers, StreamScope, Transport } from './transport.ts'
+import type { InputOf, StreamHandlers, Transport } from './transport.ts'
 import { warn } from './warn.ts'
 
 /** See `open`. */

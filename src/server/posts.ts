@@ -13,7 +13,7 @@ interface Answered {
 }
 
 /** A path that takes a JSON body and answers with JSON: what locks are taken and released by. */
-export interface PostRoute {
+interface PostRoute {
   readonly path: string
   /** Throws what `refused` makes an answer of. */
   answer(body: unknown, asker: Asker): Promise<Answered>
