@@ -230,6 +230,7 @@ export function toWrite<Part extends keyof ByOperation>(
   return parts[part] as WritableEntries<ByOperation[Part]>
 }
 
+/** 'This node uses this resource': puts it into the set, and nothing more. */
 export function addReference(resource: { references: References }, node: string): void {
   if (resource.references === noReferences) resource.references = new Set()
   const references = resource.references as Set<string>

@@ -29,7 +29,7 @@ export interface Context extends Facts {
 }
 
 /** A grant that a step has changed, with the sessions that it hung off before; none where it is new. */
-export interface GrantBefore {
+interface GrantBefore {
   readonly grant: Grant
   readonly sessions: readonly string[]
 }
