@@ -1,5 +1,11 @@
-export const sorted = (numbers) => numbers.toSorted((a, b) => a - b)
-export const median = (numbers) => quantile(numbers, 0.5)
+const sorted = (numbers) => numbers.toSorted((a, b) => a - b)
+
+/** Of an even count, between the two in the middle: to take one of them would lean to one side. */
+export function median(numbers) {
+  const inOrder = sorted(numbers)
+  const middle = Math.floor(inOrder.length / 2)
+  return inOrder.length % 2 === 1 ? inOrder[middle] : (inOrder[middle - 1] + inOrder[middle]) / 2
+}
 
 export function quantile(numbers, part) {
   const inOrder = sorted(numbers)
