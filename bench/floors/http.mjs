@@ -12,7 +12,11 @@ const server = createServer((request, response) => {
     const key = `${type} ${resource_id}`
     const isFree = !holders.has(key)
     if (isFree) holders.set(key, node_id)
-    const answer = JSON.stringify({ acquired: isFree, skip: false, message: isFree ? 'granted' : 'queued' })
+    const answer = JSON.stringify({
+      acquired: isFree,
+      skip: false,
+      message: isFree ? 'acquired' : 'queued at position 1',
+    })
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(answer) })
     response.end(answer)
   })

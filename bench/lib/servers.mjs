@@ -11,7 +11,7 @@ import { dist as ownDist } from './settings.mjs'
 
 const READY_MS = 20_000
 
-/** `baton serve` as it is built. `nodeArgs` go before the program, `onHeap` hears what comes on its file descriptor 3. */
+/** `baton serve` as it is built. `nodeArgs` go before the program; descriptor 3 is for what they load. */
 export async function startBaton({ store = 'memory:', dist = ownDist, nodeArgs = [], env = {} } = {}) {
   const args = [...nodeArgs, `${dist}/main.js`, 'serve', '--port', '0', '--store', store]
   const server = start(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit', 'pipe'] })
@@ -77,13 +77,15 @@ export async function freePort() {
   return port
 }
 
-function start(program, args, { env = {}, stdio = ['ignore', 'pipe', 'inherit'] } = {}) {
+function start(program, args, { env = {}, stdio = ['ignore', 'pipe', 'pipe'] } = {}) {
   const child = spawn(program, args, { stdio, env: { ...process.env, PATH, ...env } })
   const onExit = () => child.kill('SIGKILL')
   process.on('exit', onExit)
   let output = ''
   let ended
-  child.stdout.setEncoding('utf8').on('data', (text) => (output = `${output}${text}`.slice(-8_000)))
+  // What it writes is shown only if it ends too early.
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (text) => (output = `${output}${text}`.slice(-8_000)))
   const exited = new Promise((resolve) => {
     const end = (why) => {
       ended = `${program} ended with ${why}: ${output}`
