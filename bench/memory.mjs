@@ -64,13 +64,15 @@ async function withHeldLocks({ locks, rounds, seconds }) {
   }
   try {
     await (await loadOf(few)).hold({ count: FEW, prefix: 'held:' })
-    const empty = await many.heap()
     const holders = []
     for (let index = 0; index < HOLDERS; index++) holders.push(await loadOf(many))
+    // Sessions, connections and compiled code cost the same however many locks there are: they are there before the first weighing.
+    await Promise.all(holders.map((holder, index) => holder.hold({ count: FEW / HOLDERS, prefix: `first:${index}:` })))
+    const before = await many.heap()
     progress(`taking ${locks} locks`)
     const each = Math.ceil(locks / HOLDERS)
     await Promise.all(holders.map((holder, index) => holder.hold({ count: each, prefix: `held:${index}:` })))
-    const bytes = ((await many.heap()) - empty) / (each * HOLDERS)
+    const bytes = ((await many.heap()) - before) / (each * HOLDERS)
     const askers = { many: await loadOf(many), few: await loadOf(few) }
     const asking = (load) => () => load.run({ callers: 32, seconds })
     const subjects = { many: asking(askers.many), few: asking(askers.few) }
@@ -99,6 +101,8 @@ async function withWaiters(waiters) {
     }
     const [holder, ...standers] = loads
     await holder.hold({ count: KEYS, prefix: 'line:' })
+    const first = { count: FEW / HOLDERS, prefix: 'line:', keys: KEYS }
+    await Promise.all(standers.map((stander) => stander.wait(first)))
     const before = await server.heap()
     progress(`${waiters} waiters`)
     const each = Math.ceil(waiters / HOLDERS)
