@@ -1,66 +1,103 @@
+import type { SessionPlace } from '../../core/index.ts'
 import { nameOf } from '../address.ts'
-import type { Place } from '../store.ts'
+import type { Address, Place } from '../store.ts'
+
+/** A resource, as far as the places on it are concerned: nearly always it has one. */
+export interface Held extends Address {
+  places: HeldPlace | Map<string, HeldPlace> | undefined
+}
+
+/** A place of a session, with its neighbours in the list of that session. */
+interface HeldPlace extends SessionPlace {
+  readonly at: Held
+  before: HeldPlace | undefined
+  after: HeldPlace | undefined
+}
 
 /**
- * The places of one session. Nearly always there is one on a resource, which is found by the id of the resource alone; where
- * there are more, each is found by its name.
+ * The places of one session: a list of them, each of which is found by the resource that it is on. A map of all places of a
+ * session would have to be made anew again and again where it has a million of them.
  */
 export class SessionPlaces {
-  readonly #byResource = new Map<string, Place | Map<string, Place>>()
+  #first: HeldPlace | undefined
+  #last: HeldPlace | undefined
   #size = 0
 
   get size(): number {
     return this.#size
   }
 
-  add(place: Place): void {
-    const present = this.#byResource.get(place.resource)
-    if (present === undefined || (!(present instanceof Map) && isSame(present, place))) {
-      if (present === undefined) this.#size++
-      this.#byResource.set(place.resource, place)
-      return
-    }
-    const several = present instanceof Map ? present : new Map([[keyOf(present), present]])
-    this.#size -= several.size
-    several.set(keyOf(place), place)
-    this.#size += several.size
-    this.#byResource.set(place.resource, several)
+  add(at: Held, place: SessionPlace): void {
+    if (find(at, place)) return
+    const { session, operation, node, owner } = place
+    const added: HeldPlace = { at, session, operation, node, owner, before: this.#last, after: undefined }
+    if (this.#last) this.#last.after = added
+    else this.#first = added
+    this.#last = added
+    this.#size++
+    put(at, added)
   }
 
-  delete(place: Place): void {
-    const present = this.#byResource.get(place.resource)
-    if (present instanceof Map) {
-      if (!present.delete(keyOf(place))) return
-      if (present.size === 0) this.#byResource.delete(place.resource)
-    } else if (present === undefined || !isSame(present, place)) return
-    else this.#byResource.delete(place.resource)
+  delete(at: Held, place: SessionPlace): void {
+    const found = find(at, place)
+    if (!found) return
+    const { before, after } = found
+    if (before) before.after = after
+    else this.#first = after
+    if (after) after.before = before
+    else this.#last = before
     this.#size--
+    take(at, found)
   }
 
+  /** As they came. */
   all(): Place[] {
     const all: Place[] = []
-    for (const each of this.#byResource.values()) {
-      if (each instanceof Map) all.push(...each.values())
-      else all.push(each)
-    }
+    for (let place = this.#first; place; place = place.after) all.push(plain(place))
     return all
   }
 
-  /** By name: so the order does not depend on the one in which they came, which is not kept. */
-  inOrder(): readonly Place[] {
+  /** Lets go of all of them. By name: the order in which they came is not kept by a store that is read again. */
+  end(): readonly Place[] {
     const named = this.all().map((place) => ({ name: placeName(place), place }))
+    for (let place = this.#first; place; place = place.after) take(place.at, place)
+    this.#first = undefined
+    this.#last = undefined
+    this.#size = 0
     return named.sort((a, b) => (a.name < b.name ? -1 : 1)).map(({ place }) => place)
   }
 }
 
-function isSame(one: Place, other: Place): boolean {
-  const isSameActor = one.owner === other.owner && one.node === other.node
-  return isSameActor && one.operation === other.operation && one.namespace === other.namespace
+function find({ places }: Held, place: SessionPlace): HeldPlace | undefined {
+  if (places instanceof Map) return places.get(keyOf(place))
+  return places && isSame(places, place) ? places : undefined
 }
 
-/** With the lengths of its parts, so that no two places of a resource share one. */
-function keyOf({ namespace, operation, node = '', owner }: Place): string {
-  return `${namespace.length} ${operation.length} ${node.length} ${namespace}${operation}${node}${owner}`
+function put(at: Held, place: HeldPlace): void {
+  if (at.places === undefined) at.places = place
+  else if (at.places instanceof Map) at.places.set(keyOf(place), place)
+  else at.places = new Map([at.places, place].map((each) => [keyOf(each), each]))
+}
+
+function take(at: Held, place: HeldPlace): void {
+  if (at.places instanceof Map) {
+    at.places.delete(keyOf(place))
+    if (at.places.size === 0) at.places = undefined
+  } else at.places = undefined
+}
+
+function isSame(one: SessionPlace, other: SessionPlace): boolean {
+  const isSameActor = one.owner === other.owner && one.node === other.node
+  return isSameActor && one.session === other.session && one.operation === other.operation
+}
+
+/** With the lengths of its parts, so that no two places on a resource share one. */
+function keyOf({ session, operation, node, owner }: SessionPlace): string {
+  return `${session.length} ${operation.length} ${node.length} ${session}${operation}${node}${owner}`
+}
+
+function plain({ at, operation, node, owner }: HeldPlace): Place {
+  return { namespace: at.namespace, resource: at.resource, operation, node, owner }
 }
 
 function placeName(place: Place): string {

@@ -1,6 +1,6 @@
-import { Deadlines, type PlaceChanges, type SessionPlace } from '../../core/index.ts'
-import { type Address, type Place, SESSION_LOST, type SessionReply, type SessionRequest } from '../store.ts'
-import { SessionPlaces } from './session-places.ts'
+import { Deadlines, type PlaceChanges } from '../../core/index.ts'
+import { type Place, SESSION_LOST, type SessionReply, type SessionRequest } from '../store.ts'
+import { type Held, SessionPlaces } from './session-places.ts'
 
 /** ResidentSessions in memory: who is alive until when, and which places hang off each. */
 export class ResidentSessions {
@@ -54,7 +54,7 @@ export class ResidentSessions {
     if (!session) return []
     this.#sessions.delete(id)
     this.#deadlines.set(session, undefined)
-    return session.places.inOrder()
+    return session.places.end()
   }
 
   /** The id of a session whose ttl has run out. */
@@ -63,17 +63,13 @@ export class ResidentSessions {
   }
 
   /** A step has changed what hangs off sessions. */
-  follow(address: Address, { gained, lost }: PlaceChanges): void {
-    for (const place of lost) this.#sessions.get(place.session)?.places.delete(placeAt(address, place))
-    for (const place of gained) this.#sessions.get(place.session)?.places.add(placeAt(address, place))
+  follow(at: Held, { gained, lost }: PlaceChanges): void {
+    for (const place of lost) this.#sessions.get(place.session)?.places.delete(at, place)
+    for (const place of gained) this.#sessions.get(place.session)?.places.add(at, place)
   }
 }
 
 interface Session extends SessionRequest {
   readonly opened: number
   readonly places: SessionPlaces
-}
-
-function placeAt({ namespace, resource }: Address, { operation, node, owner }: SessionPlace): Place {
-  return { namespace, resource, operation, node, owner }
 }

@@ -1,14 +1,17 @@
 import type { Indexes, Resource } from '../../core/index.ts'
 import { addressOf, nameOf } from '../address.ts'
 import type { Address } from '../store.ts'
+import type { Held } from './session-places.ts'
 
 const nothing: Buffer = Buffer.alloc(0)
 
 /** One resource as it is kept: live, or as text. */
-export class Slot implements Address {
+export class Slot implements Held {
   readonly namespace: string
   readonly resource: string
   live: Resource | undefined
+  /** What hangs off sessions here. */
+  places: Held['places']
   /** Where its text stands while it is not live: a page that it shares with others, and which bytes of it. */
   page: Buffer = nothing
   from = 0
