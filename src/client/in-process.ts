@@ -72,6 +72,8 @@ export class InProcessTransport implements Transport {
     const asked = asChecked(request as InputOf<RequestType>)
     return new Promise((resolve, reject) => {
       service.callAll([{ request: asked, facts: NOTHING_KNOWN }], (_, reply, error) => {
+        // Nothing of it is under way any more: it is never repeated.
+        if (reply?.status === 'released') service.acknowledge(asked as RequestOf<'release'>)
         if (reply) resolve((isOwn(reply) ? reply : structuredClone(reply)) as ReplyOf<Type>)
         else reject(asUnavailable(error))
       })

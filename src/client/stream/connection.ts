@@ -36,6 +36,8 @@ interface ConnectionOptions {
 const CHECK_MS = 50
 /** Four bytes each at most; the last request may be as large as a body. */
 const CHARS_PER_FRAME = FRAME_LIMITS.bytes / 4
+/** So long a request waits at most for a frame that is under way. */
+const HOLD_MS = 2
 /** While so much has not left, nothing more is sent: it gathers. */
 const UNSENT_MAX = 1024 * 1024
 /** Heartbeats come every 15 s: a connection that is silent for longer than this is dead, whatever TCP thinks. */
@@ -58,6 +60,9 @@ export class Connection {
   #acked = 0
   #lastHeardMs: number
   #isScheduled = false
+  /** A frame is under way, and nothing has come since. */
+  #isAwaiting = false
+  #isHolding = false
   #isChecking = false
   #isGreeted = false
   #isClosed = false
@@ -94,6 +99,8 @@ export class Connection {
 
   onText(text: string): void {
     this.#lastHeardMs = this.#options.clock.monoMs()
+    this.#isAwaiting = false
+    if (this.#requests.length > 0) this.#later()
     const { store, replies, events, ended } = JSON.parse(text) as ServerFrame
     if (store !== undefined) {
       this.#isGreeted = true
@@ -147,13 +154,31 @@ export class Connection {
   #flush(): void {
     this.#isScheduled = false
     const { wire } = this.#options
-    while (!this.#isClosed && wire.unsent < UNSENT_MAX) {
+    while (!this.#isClosed && wire.unsent < UNSENT_MAX && !this.#isGathering()) {
       const text = this.#nextFrame()
       if (text === undefined) return
+      this.#isAwaiting = true
       wire.send(text, () => {
         if (this.#requests.length > 0) this.#later()
       })
     }
+  }
+
+  /**
+   * While a frame is under way, what comes up gathers for the next one, for a moment at most: many callers then share a frame,
+   * and one that is alone never waits.
+   */
+  #isGathering(): boolean {
+    if (!this.#isAwaiting || this.#requests.length === 0) return false
+    if (!this.#isHolding) {
+      this.#isHolding = true
+      this.#options.clock.after(HOLD_MS, () => {
+        this.#isHolding = false
+        this.#isAwaiting = false
+        this.#flush()
+      })
+    }
+    return true
   }
 
   #nextFrame(): string | undefined {
