@@ -274,7 +274,7 @@ export class Client implements Baton {
 
 /** Names that no other client has: by chance the first part, by counting the rest. */
 function namesOf(random: Environment['random']): () => string {
-  const client = random.id()
+  const client = random.name()
   let count = 0
-  return () => `${client}.${++count}`
+  return () => `${client}.${(++count).toString(36)}`
 }

@@ -4,7 +4,7 @@ import { type AskSpec, acquireRequest } from './ask-spec.ts'
 import { cancelAsk } from './cancel-ask.ts'
 import type { Interrupt } from './interrupt.ts'
 import type { Patience } from './patience.ts'
-import type { Place } from './place.ts'
+import { ONLY_HOLD, type Place } from './place.ts'
 import type { Session, SessionUser } from './session.ts'
 import type { OwnEvent, StreamListener } from './session-stream.ts'
 import type { InputOf } from './transport.ts'
@@ -67,8 +67,8 @@ export class SentAsk implements StreamListener, SessionUser {
     this.#spec = spec
     this.#reporter = reporter
     this.session = session
-    this.hold = wiring.nextName()
-    this.place = { namespace, resource, operation, node, owner: spec.owner ?? this.hold }
+    this.hold = spec.owner === undefined ? ONLY_HOLD : wiring.nextName()
+    this.place = { namespace, resource, operation, node, owner: spec.owner ?? wiring.nextName() }
     wiring.stream.register(this)
     session.add(this)
   }

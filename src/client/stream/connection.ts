@@ -2,6 +2,7 @@ import {
   FRAME_LIMITS,
   type ListenFrame,
   type ReplyOf,
+  type RequestDefaults,
   type RequestType,
   type ServerFrame,
 } from '../../protocol/index.ts'
@@ -9,6 +10,7 @@ import type { ClientClock } from '../clock.ts'
 import { UnavailableError } from '../errors.ts'
 import type { InputOf, StreamHandlers } from '../transport.ts'
 import type { Asks } from './asks.ts'
+import { requestText } from './request-text.ts'
 import type { Wire } from './wire.ts'
 
 type AnyRequest = InputOf<RequestType>
@@ -55,6 +57,7 @@ export class Connection {
   #requests: AnyRequest[] = []
   #listen: ListenFrame[] = []
   #unlisten: number[] = []
+  #defaults: RequestDefaults = {}
   #lastNumber = 0
   #lastListen = 0
   #acked = 0
@@ -185,6 +188,7 @@ export class Connection {
     const from = this.#lastNumber - this.#requests.length + 1
     const fields: string[] = []
     const keep: number[] = []
+    if (this.#hasNewDefaults()) fields.push(`"defaults":${JSON.stringify(this.#defaults)}`)
     const texts = this.#nextTexts(from, keep)
     if (texts.length > 0) fields.push(`"from":${from},"requests":[${texts.join(',')}]`)
     if (keep.length > 0) fields.push(`"keep":${JSON.stringify(keep)}`)
@@ -201,6 +205,15 @@ export class Connection {
     return `{${fields.join(',')}}`
   }
 
+  /** Those of the first ask, and again where there is another session. */
+  #hasNewDefaults(): boolean {
+    const ask = this.#requests.find((request): request is InputOf<'acquire'> => request.type === 'acquire')
+    if (!ask || ask.session === this.#defaults.session) return false
+    const { namespace, node, session } = ask
+    this.#defaults = { namespace, node, session }
+    return true
+  }
+
   /** As many requests as go into one frame, as text; those among them that have to be remembered. */
   #nextTexts(from: number, keep: number[]): string[] {
     const texts: string[] = []
@@ -208,7 +221,7 @@ export class Connection {
     for (const request of this.#requests) {
       if (texts.length === FRAME_LIMITS.requests || chars > CHARS_PER_FRAME) break
       if (!this.#options.asks.isOnOneConnection(request, this.number)) keep.push(from + texts.length)
-      const text = JSON.stringify(request)
+      const text = requestText(request, this.#defaults)
       chars += text.length
       texts.push(text)
     }

@@ -123,7 +123,8 @@ export class World {
       after: (delayMs: number, callback: () => void) => scheduler.after(process, delayMs, callback),
       stayAwake: () => () => {},
     }
-    const chance = { id: () => `${name}.${life}.${++ids}`, fraction: () => random.next() }
+    const id = () => `${name}.${life}.${++ids}`
+    const chance = { id, name: id, fraction: () => random.next() }
     const options = { node: name, ttlMs: this.#swarm.ttlMs }
     const baton = new Client(transport, { clock, random: chance, notice: () => {} }, options)
     return { name, process, baton, transport }

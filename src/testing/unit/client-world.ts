@@ -58,7 +58,8 @@ export function newClientWorld({ policy }: { policy?: Policy } = {}): ClientWorl
 function testRandom(seed: number): ClientRandom {
   const random = seededRandom(seed)
   let last = 0
-  return { fraction: () => random.next(), id: () => `id-${seed}-${++last}` }
+  const id = () => `id-${seed}-${++last}`
+  return { fraction: () => random.next(), id, name: id }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into requests of every type.
