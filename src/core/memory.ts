@@ -81,6 +81,13 @@ export function forgetAnswer(turn: Turn, ask: AskKey, fence: number): void {
   }
 }
 
+/** This ask, of whichever nodes are meant, has ended and is not spoken of again. */
+export function forgetEnded(turn: Turn, ask: AskKey): void {
+  const { released } = turn.resource
+  if (released.size === 0) return
+  for (const ended of released.of(ask)) if (isOf(turn, ended, ask)) released.delete(ask, ended)
+}
+
 /** How an ask with a hold id of its own has ended: the answer that it gets, or nothing where it has not. */
 export function endedAnswer(turn: Turn, ask: AskKey & Said): Answer | undefined {
   if (ask.hold === SHARED_HOLD) return undefined
