@@ -69,6 +69,7 @@ module.exports = {
       'stores/file/',
       'stores/remote/index\\.ts$',
       'service/',
+      'server/web-socket/connection\\.ts$',
       'client/',
       'protocol/',
     ),

@@ -170,14 +170,10 @@ export class Ask implements Closable {
       if (!sent.session.isAlive()) return this.#askAnew(sent)
       sent.finish()
       const { place, hold, session } = sent
-      return new HeldGrant(this.#wiring, {
-        place,
-        hold,
-        session,
-        reply,
-        waited: this.#hasQueued,
-        signal: this.#spec.signal,
-      })
+      const start = { place, hold, session, reply, waited: this.#hasQueued, signal: this.#spec.signal }
+      const grant = new HeldGrant(this.#wiring, start)
+      if (sent.ended) grant.onEvent(sent.ended)
+      return grant
     }
     sent.finish()
     if (reply.status === 'skip') return reply

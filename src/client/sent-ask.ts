@@ -56,6 +56,7 @@ export class SentAsk implements StreamListener, SessionUser {
   #news: News = { is: 'none' }
   /** The final answer as the stream told it: apart from the news, as it may be older than the last request. */
   #answer: AcquireReply | undefined
+  #ended: OwnEvent | undefined
   #leaveStream: (() => void) | undefined
 
   constructor(
@@ -84,6 +85,11 @@ export class SentAsk implements StreamListener, SessionUser {
   /** The final answer, where the stream has told it. */
   get answer(): AcquireReply | undefined {
     return this.#answer
+  }
+
+  /** The last end of a grant that the stream has told: it may come before the reply that says that it was granted. */
+  get ended(): OwnEvent | undefined {
+    return this.#ended
   }
 
   /** Asks, asks again, or claims: the same hold id every time, so that a request whose reply was lost counts once. */
@@ -136,6 +142,9 @@ export class SentAsk implements StreamListener, SessionUser {
       case 'granted':
         if (!event.handOver) return
         if (this.#stage === 'open') this.#stage = 'handed-over'
+        break
+      case 'ended':
+        this.#ended = event
         break
       case 'told':
         // An owner that others share may have been told this in an earlier ask: then only asking again is sure.

@@ -2,6 +2,7 @@ import { type Event, operationOf, type Policy, policyOf } from '../core/index.ts
 import { CallbackCheck } from './callback-check.ts'
 import type { History, StepRecord } from './history.ts'
 import { naiveStep, newModel } from './naive-model.ts'
+import { RepeatCheck } from './repeat-check.ts'
 import { SessionCheck } from './session-check.ts'
 import type { Violation } from './violation.ts'
 
@@ -13,12 +14,14 @@ export function checkHistory(history: History, { policy }: { readonly policy: Po
   const steps = new StepsCheck(policy, violations)
   const callbacks = new CallbackCheck(violations)
   const sessions = new SessionCheck(violations)
+  const repeats = new RepeatCheck(violations)
   for (const record of history) {
     switch (record.kind) {
       case 'step':
         steps.take(record)
         callbacks.takeStep(record)
         sessions.takeStep(record)
+        repeats.takeStep(record)
         break
       case 'callback':
         callbacks.take(record)

@@ -323,4 +323,40 @@ export const bugs: readonly Bug[] = [
     find: "return answer.status === 'skip' && isInDoubt(turn, operation);",
     replace: 'return false;',
   },
+  {
+    name: 'a release is acknowledged although its ask was sent on two connections',
+    file: 'client/stream/connection.js',
+    find: 'keep.push(from + texts.length);',
+    replace: '{}',
+  },
+  {
+    name: 'what was asked over HTTP counts as asked on the connection that comes after it',
+    file: 'client/stream/transport.js',
+    find: 'this.#asks.sentElsewhere(request);',
+    replace: '',
+  },
+  {
+    name: 'the server does not look at what has to be kept',
+    file: 'server/web-socket/connection.js',
+    find: '!keep?.includes(number)',
+    replace: 'true',
+  },
+  {
+    name: 'the server forgets before the client has said that it knows',
+    file: 'server/web-socket/connection.js',
+    find: 'this.#released.push({ number, ask: { namespace, resource, operation, node, owner, hold } });',
+    replace: 'this.#options.service.acknowledge({ namespace, resource, operation, node, owner, hold });',
+  },
+  {
+    name: 'requests of a broken connection are not rejected',
+    file: 'client/stream/connection.js',
+    find: 'else\n                reject(error);',
+    replace: '',
+  },
+  {
+    name: 'a reply goes to the wrong number',
+    file: 'server/web-socket/connection.js',
+    find: 'numbers.push(from + index);',
+    replace: 'numbers.push(from + inputs.length - 1 - index);',
+  },
 ]

@@ -1,4 +1,4 @@
-import type { ReplyOf, RequestType } from '../../protocol/index.ts'
+import { errors, type ReplyOf, type RequestType } from '../../protocol/index.ts'
 import { ONLY_HOLD } from '../place.ts'
 import type { InputOf } from '../transport.ts'
 
@@ -32,8 +32,15 @@ export class Asks {
     }
   }
 
-  /** After a final answer nothing more is asked under that hold id. */
-  answered(request: InputOf<RequestType>, { status }: ReplyOf<RequestType>): void {
+  /** It is sent by another way than a connection: of that, too, a copy may arrive later. */
+  sentElsewhere(request: InputOf<RequestType>): void {
+    if (request.type === 'acquire') this.#connections.set(request.hold!, SEVERAL)
+  }
+
+  /** After a final answer nothing more is asked under that hold id. Where Baton cannot say, the same is asked again. */
+  answered(request: InputOf<RequestType>, reply: ReplyOf<RequestType>): void {
+    const { status } = reply
+    if (reply.status === 'refused' && errors[reply.code]?.status >= 500) return
     const isOver =
       request.type === 'release' ||
       request.type === 'cancel' ||

@@ -11,7 +11,7 @@ import { UnavailableError } from '../errors.ts'
 import type { InputOf, StreamHandlers } from '../transport.ts'
 import type { Asks } from './asks.ts'
 import { requestText } from './request-text.ts'
-import type { Wire } from './wire.ts'
+import type { Wire, WireEnd } from './wire.ts'
 
 type AnyRequest = InputOf<RequestType>
 type AnyReply = ReplyOf<RequestType>
@@ -22,6 +22,8 @@ interface Call {
   readonly reject: (error: unknown) => void
   readonly sentAtMs: number
   readonly byMs: number
+  /** Nobody waits for its answer any more. */
+  readonly isGivenUp?: boolean
 }
 
 interface ConnectionOptions {
@@ -30,12 +32,10 @@ interface ConnectionOptions {
   readonly asks: Asks
   /** The server's greeting: it is Baton, over this store. */
   readonly onGreeting: (store: string) => void
-  /** Nothing has come since something was asked, for as long as an answer may take. */
-  readonly onSilence: (why: string) => void
+  /** It is of no use: nothing comes for longer than an answer may take, or what comes is not Baton's. */
+  readonly onUseless: (end: WireEnd) => void
 }
 
-/** How often calls are looked at whose time may be over. */
-const CHECK_MS = 50
 /** Four bytes each at most; the last request may be as large as a body. */
 const CHARS_PER_FRAME = FRAME_LIMITS.bytes / 4
 /** So long a request waits at most for a frame that is under way. */
@@ -44,6 +44,8 @@ const HOLD_MS = 2
 const UNSENT_MAX = 1024 * 1024
 /** Heartbeats come every 15 s: a connection that is silent for longer than this is dead, whatever TCP thinks. */
 const SILENCE_MS = 45_000
+/** For so long a server recognises a release that is repeated. */
+const REPEATED_MS = 60_000
 
 let connections = 0
 
@@ -66,7 +68,9 @@ export class Connection {
   /** A frame is under way, and nothing has come since. */
   #isAwaiting = false
   #isHolding = false
-  #isChecking = false
+  /** When the next look at what is late is due; never where there is nothing that could be. */
+  #checkAtMs = Infinity
+  #cancelCheck = () => {}
   #isGreeted = false
   #isClosed = false
 
@@ -77,11 +81,12 @@ export class Connection {
 
   call(request: AnyRequest, limitMs: number): Promise<AnyReply> {
     const sentAtMs = this.#options.clock.monoMs()
+    const byMs = sentAtMs + limitMs
     this.#requests.push(request)
     this.#later()
+    if (byMs < this.#checkAtMs) this.#checkAt(byMs)
     return new Promise((resolve, reject) => {
-      this.#calls.set(++this.#lastNumber, { request, resolve, reject, sentAtMs, byMs: sentAtMs + limitMs })
-      if (!this.#isChecking) this.#check()
+      this.#calls.set(++this.#lastNumber, { request, resolve, reject, sentAtMs, byMs })
     })
   }
 
@@ -90,7 +95,7 @@ export class Connection {
     this.#listens.set(id, handlers)
     this.#listen.push({ id, ...frame })
     this.#later()
-    if (!this.#isChecking) this.#check()
+    if (this.#checkAtMs === Infinity) this.#checkAt(this.#silentAtMs())
     return {
       close: () => {
         if (!this.#listens.delete(id) || this.#isClosed) return
@@ -102,9 +107,14 @@ export class Connection {
 
   onText(text: string): void {
     this.#lastHeardMs = this.#options.clock.monoMs()
+    const frame = frameIn(text)
+    if (!frame) {
+      this.#useless('what it sent is no frame', { isForbidden: !this.#isGreeted })
+      return
+    }
     this.#isAwaiting = false
     if (this.#requests.length > 0) this.#later()
-    const { store, replies, events, ended } = JSON.parse(text) as ServerFrame
+    const { store, replies, events, ended } = frame
     if (store !== undefined) {
       this.#isGreeted = true
       this.#options.onGreeting(store)
@@ -130,6 +140,7 @@ export class Connection {
     const listens = [...this.#listens.values()]
     this.#calls.clear()
     this.#listens.clear()
+    this.#cancelCheck()
     this.#options.wire.close()
     for (const { resolve, reject } of calls) {
       if (answer) resolve(answer)
@@ -142,7 +153,14 @@ export class Connection {
   #replied(number: number, reply: AnyReply): void {
     const call = this.#calls.get(number)
     if (!call) return
+    if (call.isGivenUp && call.request.type === 'release') {
+      // Its asker has not heard this and repeats it, perhaps elsewhere: until then it is not acknowledged.
+      const byMs = this.#options.clock.monoMs() + REPEATED_MS
+      this.#calls.set(number, { ...call, byMs })
+      return
+    }
     this.#calls.delete(number)
+    if (call.isGivenUp) return
     this.#options.asks.answered(call.request, reply)
     call.resolve(reply)
   }
@@ -235,38 +253,59 @@ export class Connection {
     return Math.min(oldest.done ? this.#lastNumber : oldest.value - 1, from - 1)
   }
 
-  /** One timer for all calls: it runs while there are any. */
-  #check(): void {
-    this.#isChecking = this.#calls.size > 0 || this.#listens.size > 0
-    if (!this.#isChecking || this.#isClosed) return
-    this.#options.clock.after(CHECK_MS, () => {
-      if (this.#isClosed) return
-      this.#expire(this.#options.clock.monoMs())
-      this.#check()
+  /** One timer for all: for the call whose time is over first, and for the silence of the server. */
+  #checkAt(atMs: number): void {
+    const { clock } = this.#options
+    this.#cancelCheck()
+    this.#checkAtMs = atMs
+    this.#cancelCheck = clock.after(Math.max(1, atMs - clock.monoMs()), () => {
+      this.#checkAtMs = Infinity
+      this.#expire(clock.monoMs())
+      if (this.#isClosed || (this.#calls.size === 0 && this.#listens.size === 0)) return
+      let nextMs = this.#silentAtMs()
+      for (const { byMs } of this.#calls.values()) nextMs = Math.min(nextMs, byMs)
+      this.#checkAt(nextMs)
     })
   }
 
+  #silentAtMs(): number {
+    return this.#lastHeardMs + SILENCE_MS
+  }
+
   #expire(nowMs: number): void {
-    const late = [...this.#calls.values()].find(({ byMs }) => byMs <= nowMs)
+    const late = [...this.#calls.values()].find(({ byMs, isGivenUp }) => byMs <= nowMs && !isGivenUp)
     // Not a word since that was asked: it is not that answer alone that does not come.
     if (late && this.#lastHeardMs <= late.sentAtMs) {
-      this.#options.onSilence(`nothing came for ${Math.round(nowMs - late.sentAtMs)} ms`)
+      this.#useless(`nothing came for ${Math.round(nowMs - late.sentAtMs)} ms`)
       return
     }
-    if (nowMs - this.#lastHeardMs > SILENCE_MS) {
-      this.#options.onSilence(`nothing came for ${SILENCE_MS} ms`)
+    if (nowMs >= this.#silentAtMs()) {
+      this.#useless(`nothing came for ${SILENCE_MS} ms`)
       return
     }
     for (const [number, call] of this.#calls) {
       if (call.byMs > nowMs) continue
+      if (call.isGivenUp) {
+        this.#calls.delete(number)
+        continue
+      }
       // Its number stays: what is not answered is not acknowledged.
-      this.#calls.set(number, { ...call, byMs: Infinity, resolve: () => {}, reject: () => {} })
+      this.#calls.set(number, { ...call, byMs: Infinity, isGivenUp: true })
       call.reject(new UnavailableError(`nothing came for ${Math.round(nowMs - call.sentAtMs)} ms`))
     }
   }
 
-  /** The server has said that it is one. */
-  get isGreeted(): boolean {
-    return this.#isGreeted
+  #useless(why: string, { isForbidden = false } = {}): void {
+    this.#options.onUseless({ error: new UnavailableError(why), isForbidden })
+  }
+}
+
+/** What a server has sent; nothing where it cannot be one of Baton's. */
+function frameIn(text: string): ServerFrame | undefined {
+  try {
+    const frame: unknown = JSON.parse(text)
+    return typeof frame === 'object' && frame !== null ? frame : undefined
+  } catch {
+    return undefined
   }
 }

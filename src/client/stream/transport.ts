@@ -46,12 +46,16 @@ export class StreamTransport implements Transport {
   call<Type extends RequestType>(request: InputOf<Type>, options: CallOptions = {}): Promise<ReplyOf<Type>> {
     if (this.#isClosed) return Promise.reject(new UnavailableError('the client was closed'))
     const other = this.#otherWay()
-    if (other) return other.call<Type>(request, options)
+    if (other) {
+      this.#asks.sentElsewhere(request as InputOf<RequestType>)
+      return other.call<Type>(request, options)
+    }
     const limitMs = Math.min(options.timeoutMs ?? CALL_MS, CALL_MS)
     return this.#open().call(request as InputOf<RequestType>, limitMs) as Promise<ReplyOf<Type>>
   }
 
   listen(scope: StreamScope, handlers: StreamHandlers, options: { readonly lastId?: string } = {}): { close(): void } {
+    if (this.#isClosed) throw new UnavailableError('the client was closed')
     const other = this.#otherWay()
     if (other) return other.listen(scope, handlers, options)
     return this.#open().listen({ scope, ...options }, handlers)
@@ -81,7 +85,7 @@ export class StreamTransport implements Transport {
         cancel()
         this.#stores.note(base, store)
       },
-      onSilence: (why) => this.#ended(base, connection, { error: new UnavailableError(why) }),
+      onUseless: (end) => this.#ended(base, connection, end),
     })
     const cancel = clock.after(GREETING_MS, () => {
       // Somebody let it in and does not pass on what is said, or nobody is there at all: the other way will tell.
@@ -96,7 +100,7 @@ export class StreamTransport implements Transport {
     if (this.#connection === connection) {
       this.#connection = undefined
       this.reconnects++
-      if (isForbidden) this.#takeOtherWay(base, error)
+      if (isForbidden && this.#options.fallback) this.#takeOtherWay(base, error)
       else if (!refusal && !this.#isClosed) this.#moveOn(base, error)
     }
     connection.end(new UnavailableError(`no answer from ${base.origin}: ${causeOf(error)}`, { cause: error }), refusal)
@@ -110,8 +114,7 @@ export class StreamTransport implements Transport {
   }
 
   #takeOtherWay(base: URL, error: unknown): void {
-    const { clock, notice, fallback } = this.#options
-    if (!fallback) return
+    const { clock, notice } = this.#options
     this.#fallbackUntilMs = clock.monoMs() + FALLBACK_MS
     if (this.#hasSaidSo) return
     this.#hasSaidSo = true

@@ -76,6 +76,7 @@ export class Connection {
     } catch (error) {
       if (!(error instanceof BadFrame)) throw error
       this.#options.wire.end('broken', error.message)
+      this.close()
     }
   }
 
@@ -125,7 +126,8 @@ export class Connection {
   }
 
   #noteReleased(number: number, { request }: Asked): void {
-    if (request.type !== 'release') return
+    // One that names no node means whichever its asker may act for, and that is not known when it is acknowledged.
+    if (request.type !== 'release' || request.node === undefined) return
     const { namespace, resource, operation, node, owner, hold } = request
     this.#released.push({ number, ask: { namespace, resource, operation, node, owner, hold } })
   }

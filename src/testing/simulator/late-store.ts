@@ -1,4 +1,4 @@
-import type { Clock, Store } from '../../stores/store.ts'
+import { type Clock, type Store, StoreUnavailable } from '../../stores/store.ts'
 
 /** A store that can be used before it is open: calls wait. */
 export function lateStore(
@@ -9,8 +9,17 @@ export function lateStore(
   void opening.then((store) => {
     opened = store
   })
+  const direct = () => {
+    if (!opened?.direct) throw new StoreUnavailable('the store is not open yet')
+    return opened.direct
+  }
   return {
     id,
+    direct: {
+      step: (address, command, facts) => direct().step(address, command, facts),
+      durable: () => direct().durable(),
+      acknowledge: (ask) => opened?.direct?.acknowledge(ask),
+    },
     nowMs: () => opened?.nowMs() ?? clock.nowMs(),
     step: async (address, command, facts) => (await opening).step(address, command, facts),
     read: async (address) => (await opening).read(address),

@@ -5,22 +5,28 @@ import type { ReplyOf, RequestType, StreamScope } from '../../protocol/index.ts'
 import type { Scope } from '../../service/index.ts'
 import type { Random } from '../random.ts'
 import type { Swarm } from './plan.ts'
-import type { Process, Scheduler } from './scheduler.ts'
+import { Process, type Scheduler } from './scheduler.ts'
 import type { SimulatedServer } from './server.ts'
 
 /** Messages are late, lost, doubled and out of order; links are cut one way or both. */
 export class Network {
   readonly #scheduler: Scheduler
-  readonly #random: Random
+  readonly random: Random
   readonly #swarm: Swarm
   readonly #cuts = new Map<string, number>()
+  readonly #itself: Process
+  /** What can be cut: streams of events, and connections. */
   readonly streams = new Set<{ cut(): void }>()
+  /** How often a connection was broken, and how often somebody in between did not let one be made. */
+  breaks = 0
+  forbidden = 0
   healed = false
 
   constructor({ scheduler, random, swarm }: { scheduler: Scheduler; random: Random; swarm: Swarm }) {
     this.#scheduler = scheduler
-    this.#random = random
+    this.random = random
     this.#swarm = swarm
+    this.#itself = new Process('network', scheduler)
   }
 
   get nowMs(): number {
@@ -38,16 +44,31 @@ export class Network {
   }
 
   delayMs(): number {
-    return this.#random.next() * this.#random.next() * this.#swarm.latencyMs * 4
+    return this.random.next() * this.random.next() * this.#swarm.latencyMs * 4
+  }
+
+  /** How late the second copy of a message may be, and what is left of a connection that has broken. */
+  get lateMs(): number {
+    return this.#swarm.duplicateMs
   }
 
   /** A message of its own: it may be lost or arrive twice, and overtakes others. */
   send(from: Process, to: Process, deliver: () => void): void {
-    const lost = !this.healed && this.#random.chance(this.#swarm.dropRate)
-    const doubled = !this.healed && this.#random.chance(this.#swarm.duplicateRate)
+    const lost = !this.healed && this.random.chance(this.#swarm.dropRate)
+    const doubled = !this.healed && this.random.chance(this.#swarm.duplicateRate)
     if (from.isDead || this.isCut(from, to) || lost) return
     this.#scheduler.after(to, this.delayMs(), deliver)
-    if (doubled) this.#scheduler.after(to, this.delayMs() + this.#random.next() * this.#swarm.duplicateMs, deliver)
+    if (doubled) this.#scheduler.after(to, this.delayMs() + this.random.next() * this.lateMs, deliver)
+  }
+
+  /** Whether a connection breaks at this moment. */
+  breaksNow(): boolean {
+    return !this.healed && this.random.chance(this.#swarm.dropRate / 2)
+  }
+
+  /** What no process does. */
+  laterByItself(delayMs: number, callback: () => void): void {
+    this.#scheduler.after(this.#itself, delayMs, callback)
   }
 
   later(process: Process, delayMs: number, callback: () => void): () => void {
@@ -58,8 +79,8 @@ export class Network {
 const CALL_LIMIT_MS = 10_000
 const SILENCE_MS = 45_000
 
-/** The SDK's way to the servers over that network. */
-export class SimulatedTransport implements Transport {
+/** Requests and replies that are messages of their own: the SDK's way where no stream can be had, and that of the classic paths. */
+export class MessageTransport implements Transport {
   readonly #network: Network
   readonly #process: Process
   readonly #servers: readonly SimulatedServer[]
@@ -178,7 +199,7 @@ export class SimulatedTransport implements Transport {
             () => carry(() => end('the server failed')),
           )
       })
-      server.onCrash(() => network.later(this.#process, network.delayMs() + 1, () => end('the server went away')))
+      process.onDeath(() => network.later(this.#process, network.delayMs() + 1, () => end('the server went away')))
     }
     return {
       close: () => {

@@ -59,17 +59,17 @@ function ask(client: SimulatedClient, action: Action) {
     ...(verify === 'true' && { verified: true }),
     ...(verify === 'false' && { verifies: true }),
   }
-  if (draw < 0.5) return client.transport.classic({ ...place, ...more })
-  return client.transport.call<'acquire'>({ type: 'acquire', ...place, ...more })
+  if (draw < 0.5) return client.messages.classic({ ...place, ...more })
+  return client.messages.call<'acquire'>({ type: 'acquire', ...place, ...more })
 }
 
 async function work(world: World, client: SimulatedClient, action: Action & { fence: number }): Promise<void> {
   const { workMs, ends, fence, draw } = action
   const { node, hold, ...place } = placeOf(client, action)
-  await client.transport.call<'progress'>({ type: 'progress', ...place, fence, progress: draw })
+  await client.messages.call<'progress'>({ type: 'progress', ...place, fence, progress: draw })
   await pause(world, client, workMs * 2)
   const end = ends === 'success' ? ({ outcome: 'success' } as const) : ({ outcome: 'failure', error: 'raw' } as const)
-  await client.transport.call<'release'>({
+  await client.messages.call<'release'>({
     type: 'release',
     ...place,
     ...(draw < 0.2 && { node }),
@@ -84,7 +84,7 @@ async function work(world: World, client: SimulatedClient, action: Action & { fe
 function heard(world: World, client: SimulatedClient, action: Action): Promise<void> {
   return new Promise((resolve) => {
     const scope = { of: 'ask', namespace: 'default', ...placeOf(client, action) } as const
-    const stream = client.transport.listen(scope, {
+    const stream = client.messages.listen(scope, {
       onEvent: (event) => {
         if (event.type === 'told' || event.type === 'granted') end()
       },

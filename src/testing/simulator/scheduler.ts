@@ -2,7 +2,8 @@ import { Deadlines } from '../../core/index.ts'
 import type { Random } from '../random.ts'
 import { settled } from '../simulated-clock.ts'
 
-const TURNS = 24
+/** What runs at the end of a turn may set off something that does so again. */
+const TURNS = 3
 
 /** Far more than any run takes that comes to an end. */
 const STEPS_MAX = 60_000
@@ -14,6 +15,7 @@ export class Process {
   #paused = false
   #dead = false
   #deferred: (() => void)[] = []
+  readonly #onDeath = new Set<() => void>()
 
   constructor(name: string, scheduler: Scheduler) {
     this.name = name
@@ -47,6 +49,14 @@ export class Process {
   kill(): void {
     this.#dead = true
     this.#deferred = []
+    for (const tell of this.#onDeath) tell()
+    this.#onDeath.clear()
+  }
+
+  /** Returns how to be told no more. */
+  onDeath(tell: () => void): () => void {
+    this.#onDeath.add(tell)
+    return () => this.#onDeath.delete(tell)
   }
 
   perform(callback: () => void): void {
@@ -90,10 +100,15 @@ export class Scheduler {
       this.#nowMs = Math.max(this.#nowMs, nextMs)
       this.steps++
       task()
-      // Most of what it sets off is through after so many turns of the microtask queue, and a turn of the event loop costs
-      // ten times as much. What takes longer goes on beside the next event, in the same order every time.
+      // All that it sets off, but for what waits for a turn of the event loop, which costs ten times as much: that goes on
+      // beside the next event, in the same order every time.
       if (this.steps % 500 === 0) await settled()
-      else for (let turns = 0; turns < TURNS; turns++) await undefined
+      else for (let turns = 0; turns < TURNS; turns++) await endOfTurn()
     }
   }
+}
+
+/** When the queue of microtasks is empty. */
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve))
 }

@@ -1,9 +1,13 @@
 import type { Acquire, Facts } from '../../core/index.ts'
 import { type ErrorBody, errorBody, type Request } from '../../protocol/index.ts'
 import { requestSchemas } from '../../protocol/schemas.ts'
-import { type Scope, Service, type Sink, StoreUnavailable, UnknownOutcome } from '../../service/index.ts'
+import { Connection, type Wire } from '../../server/web-socket/connection.ts'
+import { type Asked, type Scope, Service, type Sink, StoreUnavailable, UnknownOutcome } from '../../service/index.ts'
 import type { Address, Store } from '../../stores/store.ts'
 import { Process, type Scheduler } from './scheduler.ts'
+
+/** Few, so that a client that does not read is cut off now and then. */
+const UNREAD_BYTES = 16 * 1024
 
 /** A server process: the real service, started and killed at will. */
 export class SimulatedServer {
@@ -13,7 +17,6 @@ export class SimulatedServer {
   readonly #waiterLimit: number
   #process!: Process
   #service!: Service
-  #onCrash = new Set<() => void>()
 
   constructor({ name, scheduler, openStore, waiterLimit }: SimulatedServerOptions) {
     this.name = name
@@ -44,12 +47,18 @@ export class SimulatedServer {
   crash(): void {
     this.#process.kill()
     void this.#service.close()
-    for (const tell of this.#onCrash) tell()
-    this.#onCrash.clear()
   }
 
-  onCrash(listener: () => void): void {
-    this.#onCrash.add(listener)
+  /** A client has come by a stream: the real connection, over this wire. */
+  accept(wire: Wire): Connection {
+    return new Connection({
+      service: this.#service,
+      wire,
+      check: checked,
+      checkListen: () => ({}),
+      failure,
+      unreadBytes: UNREAD_BYTES,
+    })
   }
 
   /** An ask as the classic paths give it. */
@@ -58,10 +67,10 @@ export class SimulatedServer {
   }
 
   async answer(input: { type: Request['type'] }, facts?: Facts): Promise<object> {
-    const checked = requestSchemas[input.type].safeParse(input)
-    if (!checked.success) return errorBody('bad-request', checked.error.message)
+    const asked = checked(input)
+    if (!('request' in asked)) return asked
     try {
-      return await this.#service.call(checked.data, facts)
+      return await this.#service.call(asked.request, facts)
     } catch (error) {
       return failure(error)
     }
@@ -77,6 +86,11 @@ interface SimulatedServerOptions {
   readonly scheduler: Scheduler
   readonly openStore: (process: Process) => Store
   readonly waiterLimit: number
+}
+
+function checked(input: unknown): Asked | ErrorBody {
+  const result = requestSchemas[(input as Request).type].safeParse(input)
+  return result.success ? { request: result.data, facts: {} } : errorBody('bad-request', result.error.message)
 }
 
 function failure(error: unknown): ErrorBody {

@@ -27,6 +27,10 @@ export interface Counts {
   readonly passedOver: number
   readonly lostGrants: number
   readonly reconnects: number
+  /** Connections that broke, streams that were not to be had, and asks that the server was told to forget. */
+  readonly breaks: number
+  readonly forbidden: number
+  readonly acknowledged: number
   readonly eventsObserved: number
   readonly resets: number
   readonly faults: number
@@ -119,11 +123,21 @@ function hashOf(history: History): string {
 }
 
 function countsOf(world: World, plan: Plan, observers: readonly Observer[]): Counts {
-  const counts = { commands: 0, grants: 0, handOvers: 0, skips: 0, expiries: 0, passedOver: 0, lostGrants: 0 }
+  const counts = {
+    commands: 0,
+    grants: 0,
+    handOvers: 0,
+    skips: 0,
+    expiries: 0,
+    passedOver: 0,
+    lostGrants: 0,
+    acknowledged: 0,
+  }
   for (const record of world.history) {
     if (record.kind === 'callback' && record.what === 'lost') counts.lostGrants++
     if (record.kind !== 'step') continue
     counts.commands++
+    if (record.command.type === 'acknowledge') counts.acknowledged++
     if (record.reply.status === 'skip') counts.skips++
     if (record.reply.status === 'refused' && record.reply.code === 'passed-over') counts.passedOver++
     for (const event of record.events) {
@@ -133,8 +147,13 @@ function countsOf(world: World, plan: Plan, observers: readonly Observer[]): Cou
       if (event.type === 'ended' && event.outcome.outcome === 'expired') counts.expiries++
     }
   }
-  const reconnects = world.clients.reduce((sum, { transport }) => sum + transport.reconnects, world.reconnects)
+  const reconnects = world.clients.reduce(
+    (sum, { transport, messages }) => sum + transport.reconnects + messages.reconnects,
+    world.reconnects,
+  )
+  const { breaks, forbidden } = world.network
   const sum = (of: 'heard' | 'resumed') => observers.reduce((total, observer) => total + observer[of], 0)
   const observed = { eventsObserved: sum('heard'), resets: sum('resumed') }
-  return { ...counts, ...observed, steps: world.scheduler.steps, reconnects, faults: plan.faults.length }
+  const { steps } = world.scheduler
+  return { ...counts, ...observed, steps, reconnects, breaks, forbidden, faults: plan.faults.length }
 }

@@ -1,4 +1,5 @@
 import { Client } from '../../client/client.ts'
+import { StreamTransport } from '../../client/stream/transport.ts'
 import { builtInOperations, defaultNamespacePolicy, type Policy } from '../../core/index.ts'
 import { SteadyClock } from '../../service/index.ts'
 import { openMemoryStore } from '../../stores/memory/index.ts'
@@ -8,8 +9,9 @@ import { FencedResource } from '../fenced-resource.ts'
 import type { ClientRecord, HistoryRecord } from '../history.ts'
 import { type Random, seededRandom } from '../random.ts'
 import { recordSessions } from '../record-sessions.ts'
+import { simulatedDial } from './dial.ts'
 import { DurableStore } from './durable-store.ts'
-import { Network, SimulatedTransport } from './network.ts'
+import { MessageTransport, Network } from './network.ts'
 import { ADVERSARY, type Plan, type Swarm } from './plan.ts'
 import { Process, Scheduler } from './scheduler.ts'
 import { SimulatedServer } from './server.ts'
@@ -19,8 +21,13 @@ export interface SimulatedClient {
   readonly name: string
   readonly process: Process
   readonly baton: Client
-  readonly transport: SimulatedTransport
+  readonly transport: StreamTransport
+  /** Its other way: where no stream can be had, and without the SDK. */
+  readonly messages: MessageTransport
 }
+
+/** How often a client is not let have a stream: most always may, some never, and some now and then. */
+const FORBIDDEN_RATES = [0, 0, 0, 0, 0, 1, 1, 0.3]
 
 /** Everything that there is in one run. */
 export class World {
@@ -35,7 +42,7 @@ export class World {
   readonly servers: SimulatedServer[]
   readonly clients: SimulatedClient[]
   /** Somebody who may act for itself alone, and tries more. */
-  readonly adversary: { readonly transport: SimulatedTransport }
+  readonly adversary: { readonly transport: MessageTransport }
   readonly #swarm: Swarm
   /** The world itself: what happens to everybody. */
   readonly outside = new Process('outside', this.scheduler)
@@ -63,7 +70,7 @@ export class World {
     this.clients = Array.from({ length: swarm.clients }, (_, index) => this.#client(index))
     const process = new Process(ADVERSARY, scheduler)
     const own = { servers: this.servers, first: random.integer(16), facts: { actsFor: [ADVERSARY] } }
-    this.adversary = { transport: new SimulatedTransport(this.network, process, own) }
+    this.adversary = { transport: new MessageTransport(this.network, process, own) }
   }
 
   note(client: string, what: ClientRecord['what']): void {
@@ -72,10 +79,10 @@ export class World {
 
   /** The client dies; another one takes its name. */
   replaceClient(index: number): void {
-    const { process, transport, name } = this.clients[index]!
+    const { process, transport, messages, name } = this.clients[index]!
     process.kill()
     this.note(name, 'crashed')
-    this.reconnects += transport.reconnects
+    this.reconnects += transport.reconnects + messages.reconnects
     this.clients[index] = this.#client(index)
   }
 
@@ -116,18 +123,24 @@ export class World {
     const process = new Process(name, scheduler)
     const life = ++this.#lives
     let ids = 0
-    const transport = new SimulatedTransport(network, process, { servers: this.servers, first: random.integer(16) })
+    const { servers } = this
+    const first = random.integer(16)
+    const messages = new MessageTransport(network, process, { servers, first })
     const clock = {
       monoMs: () => scheduler.nowMs(),
       wallMs: () => scheduler.nowMs(),
       after: (delayMs: number, callback: () => void) => scheduler.after(process, delayMs, callback),
       stayAwake: () => () => {},
     }
+    const notice = () => {}
+    const dial = simulatedDial(network, { process, servers, forbiddenRate: random.pick(FORBIDDEN_RATES) })
+    const bases = servers.map((server) => new URL(`http://${server.name}`))
+    const transport = new StreamTransport({ bases, dial, fallback: () => messages, clock, notice }, first)
     const id = () => `${name}.${life}.${++ids}`
     const chance = { id, name: id, fraction: () => random.next() }
     const options = { node: name, ttlMs: this.#swarm.ttlMs }
-    const baton = new Client(transport, { clock, random: chance, notice: () => {} }, options)
-    return { name, process, baton, transport }
+    const baton = new Client(transport, { clock, random: chance, notice }, options)
+    return { name, process, baton, transport, messages }
   }
 
   #beat(clock: SteadyClock, server: SimulatedServer): void {

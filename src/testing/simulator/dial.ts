@@ -1,0 +1,191 @@
+import { UnavailableError } from '../../client/index.ts'
+import type { Dial, Wire, WireEnd, WireHandlers } from '../../client/stream/wire.ts'
+import type { Connection } from '../../server/web-socket/connection.ts'
+import type { Network } from './network.ts'
+import type { Process } from './scheduler.ts'
+import type { SimulatedServer } from './server.ts'
+import { Way } from './way.ts'
+
+interface DialOptions {
+  readonly process: Process
+  readonly servers: readonly SimulatedServer[]
+  /** How often somebody in between does not let a stream be made. */
+  readonly forbiddenRate: number
+}
+
+const HEARTBEAT_MS = 15_000
+const BEATS_MAX = 3
+/** How often somebody is told that a connection has broken; otherwise it has to find out. */
+const TOLD_RATE = 0.75
+
+/** Opens streams over the simulated network, to the servers by their names. */
+export function simulatedDial(network: Network, { process, servers, forbiddenRate }: DialOptions): Dial {
+  return (base, handlers) => {
+    const server = servers.find(({ name }) => name === base.hostname)!
+    if (network.random.chance(forbiddenRate)) {
+      network.forbidden++
+      return noStream(network, process, handlers, { error: new UnavailableError('it answered 403'), isForbidden: true })
+    }
+    if (server.process.isDead)
+      return noStream(network, process, handlers, { error: new UnavailableError('connection refused') })
+    return new SimulatedStream(network, { process, server, handlers }).wire
+  }
+}
+
+function noStream(network: Network, process: Process, handlers: WireHandlers, end: WireEnd): Wire {
+  let isClosed = false
+  network.later(process, network.delayMs(), () => isClosed || handlers.onEnd(end))
+  return {
+    send: () => {},
+    unsent: 0,
+    close: () => {
+      isClosed = true
+    },
+  }
+}
+
+interface StreamEnds {
+  readonly process: Process
+  readonly server: SimulatedServer
+  readonly handlers: WireHandlers
+}
+
+/** A connection of two processes, with the real SDK at one end of it and the real server at the other. */
+class SimulatedStream {
+  readonly #network: Network
+  readonly #server: SimulatedServer
+  /** The server's: when it is started again, it is another one. */
+  readonly #process: Process
+  readonly #handlers: WireHandlers
+  readonly #there: Way
+  readonly #back: Way
+  readonly #deaths: (() => void)[]
+  /** At the server's end; nothing before the client is let in. */
+  #connection: Connection | undefined
+  #stopBeating = () => {}
+  #silentBeats = 0
+  #isPaused = false
+  #isOverHere = false
+  #isOverThere = false
+
+  constructor(network: Network, { process, server, handlers }: StreamEnds) {
+    this.#network = network
+    this.#server = server
+    this.#process = server.process
+    this.#handlers = handlers
+    this.#there = new Way(network, process, server.process)
+    this.#back = new Way(network, server.process, process)
+    this.#deaths = [
+      process.onDeath(() => this.#there.breakOff(this.#told(() => this.#endThere()))),
+      server.process.onDeath(() => this.#back.breakOff(this.#told(() => this.#endHere('the server went away')))),
+    ]
+    network.streams.add(this)
+    this.#there.send(() => this.#accept())
+  }
+
+  /** The client's end of it. */
+  get wire(): Wire {
+    return {
+      unsent: 0,
+      send: (text, taken) => {
+        this.#send(this.#there, () => this.#receive(text), text.length)
+        queueMicrotask(taken)
+      },
+      close: () => {
+        if (this.#isOverHere) return
+        this.#isOverHere = true
+        this.#there.send(() => this.#endThere())
+        this.#leave()
+      },
+    }
+  }
+
+  /** Both ways lose an end of what is under way, each its own. */
+  cut(): void {
+    this.#network.breaks++
+    this.#there.breakOff(this.#told(() => this.#endThere()))
+    this.#back.breakOff(this.#told(() => this.#endHere('connection reset')))
+  }
+
+  #told(tell: () => void): (() => void) | undefined {
+    return this.#network.random.chance(TOLD_RATE) ? tell : undefined
+  }
+
+  #send(way: Way, deliver: () => void, size: number): void {
+    way.send(deliver, size)
+    if (this.#network.breaksNow()) this.cut()
+  }
+
+  #accept(): void {
+    const back = this.#back
+    this.#connection = this.#server.accept({
+      send: (text) => this.#send(back, () => this.#hear(text), text.length),
+      get unsent() {
+        return back.size
+      },
+      pause: () => {
+        this.#isPaused = true
+        this.#there.pause()
+      },
+      resume: () => {
+        this.#isPaused = false
+        this.#there.resume()
+      },
+      end: (how, why) => {
+        if (how === 'broken') throw new Error(`a client has broken a rule of the stream: ${why}`)
+        this.#endByServer()
+      },
+    })
+    this.#beat()
+  }
+
+  #receive(text: string): void {
+    this.#silentBeats = 0
+    if (!this.#isOverThere) this.#connection!.receive(text)
+  }
+
+  #hear(text: string): void {
+    if (!this.#isOverHere) this.#handlers.onText(text)
+    if (this.#isPaused) this.#network.later(this.#process, 0, () => this.#connection?.drained())
+  }
+
+  /** As `server/web-socket/serve.ts` does it. */
+  #beat(): void {
+    this.#stopBeating = this.#network.later(this.#process, HEARTBEAT_MS, () => {
+      if (++this.#silentBeats > BEATS_MAX) return this.#endByServer()
+      this.#back.send(() => {
+        if (this.#isOverHere) return
+        this.#handlers.onBeat()
+        this.#there.send(() => {
+          this.#silentBeats = 0
+        })
+      })
+      this.#beat()
+    })
+  }
+
+  #endByServer(): void {
+    this.#endThere()
+    this.#back.breakOff(() => this.#endHere('the server closed it'))
+  }
+
+  #endHere(why: string): void {
+    if (this.#isOverHere) return
+    this.#isOverHere = true
+    this.#leave()
+    this.#handlers.onEnd({ error: new UnavailableError(why) })
+  }
+
+  #endThere(): void {
+    this.#isOverThere = true
+    this.#stopBeating()
+    this.#connection?.close()
+    this.#leave()
+  }
+
+  #leave(): void {
+    if (!this.#isOverHere || !this.#isOverThere) return
+    this.#network.streams.delete(this)
+    for (const forget of this.#deaths) forget()
+  }
+}
