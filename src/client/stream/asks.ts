@@ -34,7 +34,7 @@ export class Asks {
 
   /** It is sent by another way than a connection: of that, too, a copy may arrive later. */
   sentElsewhere(request: InputOf<RequestType>): void {
-    if (request.type === 'acquire') this.#connections.set(request.hold!, SEVERAL)
+    if (request.type === 'acquire') this.#connections.set(nameOf(request), SEVERAL)
   }
 
   /** After a final answer nothing more is asked under that hold id. Where Baton cannot say, the same is asked again. */
