@@ -4,7 +4,7 @@
 // under a lock and a ring, one after another.
 import { fileURLToPath } from 'node:url'
 import { createConnection } from 'mysql2/promise'
-import { startProcess } from './child-process.mjs'
+import { startProcess } from './lib/child-process.mjs'
 
 const dist = process.env.BATON_DIST ?? new URL('../dist', import.meta.url).pathname
 const { startMariadb } = await import(`${dist}/testing/harness/mariadb.js`)

@@ -3,7 +3,7 @@
 // each is told of the success. `BATON_DIST=DIR[,DIR]` compares builds, turn by turn.
 import { fileURLToPath } from 'node:url'
 import { createConnection } from 'mysql2/promise'
-import { startProcess } from './child-process.mjs'
+import { startProcess } from './lib/child-process.mjs'
 
 const dists = (process.env.BATON_DIST ?? fileURLToPath(new URL('../dist', import.meta.url))).split(',')
 const { startMariadb } = await import(`${dists[0]}/testing/harness/mariadb.js`)

@@ -1,13 +1,40 @@
-// One script a question: `npm run bench -- file`.
+// One script a question: `npm run bench -- peers`. `--node 22,24` repeats it on those versions of Node.
+import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { nodeProgram } from './lib/node-versions.mjs'
+import { circumstances, report } from './lib/report.mjs'
+import { settingsOf } from './lib/settings.mjs'
 
-const [name] = process.argv.slice(2)
+const args = process.argv.slice(2)
 // Parts of a benchmark are processes.
 const names = readdirSync(new URL('.', import.meta.url))
   .filter((each) => each.endsWith('.mjs') && each !== 'run.mjs' && !each.endsWith('-process.mjs'))
   .map((each) => each.slice(0, -4))
-if (!names.includes(name)) {
+const name = args.find((each) => names.includes(each))
+if (!name) {
   console.error(`which one? ${names.join(', ')}`)
   process.exit(64)
 }
-await import(new URL(`${name}.mjs`, import.meta.url))
+// Scripts from before there was a report of all have their settings in the environment, and are done when they are loaded.
+const { settings } = settingsOf(args)
+if (settings.node) {
+  const own = { ...settings, node: undefined }
+  const flags = Object.entries(own).flatMap(([flag, value]) =>
+    value === undefined ? [] : [`--${flag}`, String(value)],
+  )
+  for (const version of String(settings.node).split(',')) {
+    const command = [fileURLToPath(import.meta.url), name, ...flags]
+    const { status } = spawnSync(nodeProgram(version), command, { stdio: 'inherit' })
+    if (status !== 0) process.exit(status ?? 1)
+  }
+} else {
+  const around = circumstances()
+  const benchmark = await import(new URL(`${name}.mjs`, import.meta.url))
+  if (benchmark.measure) {
+    const result = await benchmark.measure(settings)
+    if (result.rows) report({ name, title: benchmark.title, settings, around, ...result })
+    // Children end with their parent; what a library left open is not waited for.
+    process.exit(0)
+  }
+}

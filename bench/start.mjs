@@ -1,38 +1,58 @@
-// What a command costs before and after the command that it runs: beside that command alone, and beside Node alone.
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+// From the start of a server to its readiness, and what a command costs beside the command that it runs and beside Node alone.
+import { spawnSync } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
+import { inTurn } from './lib/rounds.mjs'
+import { startBaton } from './lib/servers.mjs'
+import { dist } from './lib/settings.mjs'
+import { absolute, median } from './lib/statistics.mjs'
 
-const dist = process.env.BATON_DIST ?? new URL('../dist', import.meta.url).pathname
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 15)
+export const title = 'Starting: a server until it is ready, and commands beside what they run'
 
-const server = spawn(process.execPath, [`${dist}/main.js`, 'serve', '--port', '0', '--store', 'memory:'], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-})
-const [line] = await once(server.stdout, 'data')
-const env = { ...process.env, BATON_SERVER: /http\S+/.exec(String(line))[0] }
-
-const commands = {
-  'the command alone (true)': ['true'],
-  'node alone': [process.execPath, '-e', '0'],
-  'baton lock': [process.execPath, `${dist}/main.js`, 'lock', 'bench', '--', 'true'],
-  'baton run': [process.execPath, `${dist}/main.js`, 'run', 'lock', 'bench', '--', 'true'],
-}
-const times = Object.fromEntries(Object.keys(commands).map((name) => [name, []]))
-for (let round = 0; round < ROUNDS; round++) {
-  for (const [name, [file, ...args]] of Object.entries(commands)) {
-    const startMs = performance.now()
-    const { status } = spawnSync(file, args, { env, stdio: 'ignore' })
-    if (status !== 0) throw new Error(`${name} ended with ${status}`)
-    times[name].push(performance.now() - startMs)
+export async function measure({ rounds = 15 }) {
+  const server = await startBaton()
+  const env = { ...process.env, BATON_SERVER: server.url }
+  const timed = (file, ...args) => {
+    return () => {
+      const startMs = performance.now()
+      const { status } = spawnSync(file, args, { env, stdio: 'ignore' })
+      if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}`)
+      return performance.now() - startMs
+    }
+  }
+  const main = `${dist}/main.js`
+  try {
+    const times = await inTurn({
+      what: 'start',
+      rounds,
+      subjects: {
+        'the command alone (true)': timed('true'),
+        'node alone': timed(process.execPath, '-e', '0'),
+        'baton lock': timed(process.execPath, main, 'lock', 'bench', '--', 'true'),
+        'baton run': timed(process.execPath, main, 'run', 'lock', 'bench', '--', 'true'),
+        'baton serve': untilReady,
+      },
+    })
+    const bare = times['the command alone (true)']
+    const more = (name) => times[name].map((ms, round) => ms - bare[round])
+    const figures = { 'node alone': median(more('node alone')) }
+    const row = (what, mine, most) => absolute({ what, unit: 'ms', mine, figures, wanted: { most } })
+    return {
+      rows: [
+        row('baton serve, from start to ready', times['baton serve'], 400),
+        row('baton run, beside the bare command', more('baton run'), 250),
+        row('baton lock, beside the bare command', more('baton lock'), 250),
+      ],
+      notes: ['node alone: `node -e 0`, beside the bare command (true)'],
+    }
+  } finally {
+    await server.stop()
   }
 }
-server.kill()
 
-const median = (all) => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)]
-const alone = median(times['the command alone (true)'])
-console.log(`${ROUNDS} rounds, medians`)
-for (const [name, all] of Object.entries(times))
-  console.log(
-    `${name.padEnd(26)} ${median(all).toFixed(0).padStart(5)} ms, ${(median(all) - alone).toFixed(0)} ms more than the command`,
-  )
+async function untilReady() {
+  const startMs = performance.now()
+  const server = await startBaton()
+  const ms = performance.now() - startMs
+  await server.stop()
+  return ms
+}

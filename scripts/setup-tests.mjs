@@ -6,18 +6,21 @@ import { join } from 'node:path'
 import { needs } from './test-plan.mjs'
 
 // What only administrators run is not in everybody's path.
-const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
+export const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
 const isProgram = (name) => spawnSync('sh', ['-c', `command -v ${name}`], { env: { PATH } }).status === 0
 const isThere = ({ name, package: debian }) => {
   if (debian) return isProgram(name)
   return name.startsWith('/') ? existsSync(name) : canMount()
 }
-const findMissing = () => needs.filter((need) => !isThere(need))
 /** What Debian asks before it starts a server that was just installed: the tests start their own. */
 const POLICY = '/usr/sbin/policy-rc.d'
 
-/** Installs what can be; returns the names of what is still missing. */
-export function setUp() {
+/** For the tests: see `installMissing`. */
+export const setUp = () => installMissing(needs)
+
+/** Installs what can be of `{ name, package }`; returns the names of what is still missing. */
+export function installMissing(wanted) {
+  const findMissing = () => wanted.filter((need) => !isThere(need))
   const packages = findMissing().flatMap((need) => need.package ?? [])
   if (packages.length > 0 && process.getuid?.() === 0 && isProgram('apt-get')) {
     const isOurs = !existsSync(POLICY)

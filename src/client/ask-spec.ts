@@ -26,25 +26,34 @@ export interface AskSpec {
   readonly placeEveryMs?: number
 }
 
+interface Asking {
+  readonly hold: string
+  readonly session: string
+  readonly spec: AskSpec
+  readonly patience: Patience
+}
+
 /** The request that asks for it, asks again, or claims it. */
-export function acquireRequest(
-  place: Place & { readonly hold: string; readonly session: string },
-  { revision, disbelieve, verified, verifies, reference, dropReference, queueing }: AskSpec,
-  patience: Patience,
-): InputOf<'acquire'> {
+export function acquireRequest(place: Place, { hold, session, spec, patience }: Asking): InputOf<'acquire'> {
   const doesNotWait = patience.waitMs === 0
   const leftMs = Math.max(1, Math.ceil(patience.waitLeftMs()))
   return {
     type: 'acquire',
-    ...place,
+    namespace: place.namespace,
+    resource: place.resource,
+    operation: place.operation,
+    node: place.node,
+    owner: place.owner,
+    hold,
+    session,
     // Beyond what the server takes there is no limit for it, and the client cancels the ask in time.
     waitMs: doesNotWait ? 0 : leftMs > LIMITS.waitMaxMs ? undefined : leftMs,
-    revision,
-    disbelieve,
-    verified,
-    verifies,
-    reference,
-    dropReference: dropReference || undefined,
-    queueing: doesNotWait ? false : queueing,
+    revision: spec.revision,
+    disbelieve: spec.disbelieve,
+    verified: spec.verified,
+    verifies: spec.verifies,
+    reference: spec.reference,
+    dropReference: spec.dropReference || undefined,
+    queueing: doesNotWait ? false : spec.queueing,
   }
 }

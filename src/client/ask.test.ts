@@ -25,7 +25,7 @@ test.each(['lose-request', 'lose-reply'] as const)(
     expect(await running).toMatchObject({ status: 'performed', result: 1 })
     expect(runs).toBe(1)
     expect(wire.of('acquire')).toHaveLength(3)
-    expect(new Set(wire.of('acquire').map(({ hold }) => hold)).size).toBe(1)
+    expect(new Set(wire.of('acquire').map(({ owner, hold }) => `${owner} ${hold}`)).size).toBe(1)
   },
 )
 
@@ -47,7 +47,7 @@ test('a claim whose reply is lost is claimed again, and the work runs once', asy
   await clock.advance(3_000)
   expect(await waiting).toMatchObject({ status: 'performed', result: 2 })
   expect(runs).toBe(1)
-  expect(new Set(b.wire.of('acquire').map(({ hold }) => hold)).size).toBe(1)
+  expect(new Set(b.wire.of('acquire').map(({ owner, hold }) => `${owner} ${hold}`)).size).toBe(1)
 })
 
 test('a release whose reply is lost is told again, and counts once', async () => {
@@ -61,7 +61,7 @@ test('a release whose reply is lost is told again, and counts once', async () =>
   expect((await baton.status('p')).kept).toMatchObject([{ fence: 1, result: 'ok' }])
 })
 
-test('a claim that comes too late asks anew with another hold, within its wait limit', async () => {
+test('a claim that comes too late asks anew as another ask, within its wait limit', async () => {
   const { client, clock } = newClientWorld()
   const [a, b, c] = [client({ node: 'a' }), client({ node: 'b' }), client({ node: 'c' })]
   const held = await a.baton.acquire(...lock)
@@ -76,7 +76,7 @@ test('a claim that comes too late asks anew with another hold, within its wait l
   const next = await behind
   b.wire.comeBack()
   await clock.advance(15_000)
-  const holds = new Set(b.wire.of('acquire').map(({ hold }) => hold))
+  const holds = new Set(b.wire.of('acquire').map(({ owner, hold }) => `${owner} ${hold}`))
   expect(holds.size).toBe(2)
   await next.succeed()
   expect((await waiting).fence).toBe(4)
@@ -100,7 +100,7 @@ test('a stream that ends keeps the place in line: the ask goes on with its hold,
   await clock.advance(1_000)
   expect((await waiting).status).toBe('performed')
   expect(runs).toBe(1)
-  expect(new Set(b.wire.of('acquire').map(({ hold }) => hold)).size).toBe(1)
+  expect(new Set(b.wire.of('acquire').map(({ owner, hold }) => `${owner} ${hold}`)).size).toBe(1)
 })
 
 test('a skip that is told while nobody listens is known after reconnecting', async () => {
@@ -212,8 +212,8 @@ test('the wait limit counts from the first ask, however often it is asked again'
   // Another session, another ask: what is still under way of the old one cannot be taken for the new one.
   const sessions = new Set(asked.map(({ session }) => session))
   expect(sessions.size).toBeGreaterThan(2)
-  expect(new Set(asked.map(({ hold, session }) => `${hold} ${session}`)).size).toBe(sessions.size)
-  expect(new Set(asked.map(({ hold }) => hold)).size).toBe(sessions.size)
+  expect(new Set(asked.map(({ owner, hold, session }) => `${owner} ${hold} ${session}`)).size).toBe(sessions.size)
+  expect(new Set(asked.map(({ owner, hold }) => `${owner} ${hold}`)).size).toBe(sessions.size)
   await clock.advance(100)
   expect(await waiting).toMatchObject({ code: 'wait-over' })
 })
@@ -227,7 +227,7 @@ test('waitMs 0 does not wait: busy is refused at once', async () => {
   expect((await baton.acquire(...lock, { waitMs: 0 })).fence).toBe(2)
 })
 
-test('a session that is lost while it waits: the ask goes on under another one, with another hold', async () => {
+test('a session that is lost while it waits: the ask goes on under another one, as another ask', async () => {
   const { client, clock, service } = newClientWorld()
   const [a, b] = [client({ node: 'a' }), client({ node: 'b' })]
   const held = await a.baton.acquire(...lock)
@@ -242,7 +242,7 @@ test('a session that is lost while it waits: the ask goes on under another one, 
   const grant = await waiting
   expect(grant.fence).toBe(2)
   const asked = b.wire.of('acquire')
-  expect(asked[0].hold).not.toBe(asked.at(-1).hold)
+  expect(asked[0].owner).not.toBe(asked.at(-1).owner)
   expect(asked.at(-1).session).not.toBe(session)
 })
 
@@ -265,5 +265,5 @@ test('a grant that arrives under a session that was lost meanwhile is not used',
   expect(await running).toMatchObject({ status: 'performed', result: 2 })
   expect(runs).toBe(1)
   expect(wire.of('acquire').at(-1).session).not.toBe(wire.of('acquire')[0].session)
-  expect(wire.of('cancel')).toMatchObject([{ hold: wire.of('acquire')[0].hold }])
+  expect(wire.of('cancel')).toMatchObject([{ owner: wire.of('acquire')[0].owner, hold: wire.of('acquire')[0].hold }])
 })

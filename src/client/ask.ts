@@ -2,6 +2,7 @@ import type { Skip } from '../core/index.ts'
 import { errorBody } from '../protocol/index.ts'
 import type { AskSpec } from './ask-spec.ts'
 import { Backoff } from './backoff.ts'
+import { onAbort } from './clock.ts'
 import { BatonError, FailedForGoodError, RefusedError, refusedError, UnavailableError } from './errors.ts'
 import { HeldGrant } from './held-grant.ts'
 import { Interrupt } from './interrupt.ts'
@@ -25,9 +26,9 @@ export class Ask implements Closable {
   readonly #wiring: Wiring
   readonly #spec: AskSpec
   readonly #patience: Patience
-  readonly #report: WaitReport
   readonly #interrupt = new Interrupt()
   readonly #startMs: number
+  #report: WaitReport | undefined
   #setbacks: Backoff | undefined
   #cancelPatience: (() => void) | undefined
   /** What the server may know of: nothing before the first try, and between two hold ids. */
@@ -41,8 +42,6 @@ export class Ask implements Closable {
     this.#wiring = wiring
     this.#spec = spec
     this.#patience = patience
-    // What a caller's own callback throws ends its ask.
-    this.#report = new WaitReport(spec, (error) => this.#interrupt.stop(error))
     this.#startMs = wiring.clock.monoMs()
   }
 
@@ -52,9 +51,8 @@ export class Ask implements Closable {
     const { signal } = this.#spec
     open.add(this)
     const sleep = clock.stayAwake()
-    signal?.addEventListener('abort', this.#abort, { once: true })
+    const unlink = signal && onAbort(signal, (reason) => this.#abort(reason))
     try {
-      if (signal?.aborted) this.#abort()
       this.#watchPatience()
       for (;;) {
         const { sent, reply } = this.#told() ?? (await this.#send())
@@ -66,7 +64,7 @@ export class Ask implements Closable {
     } finally {
       this.#sent?.leave()
       this.#cancelPatience?.()
-      signal?.removeEventListener('abort', this.#abort)
+      unlink?.()
       sleep()
       open.delete(this)
     }
@@ -78,9 +76,14 @@ export class Ask implements Closable {
     this.#interrupt.stop(new BatonError('closed', 'the client was closed'))
   }
 
-  readonly #abort = () => {
-    const cause = this.#spec.signal?.reason
+  #abort(cause: unknown): void {
     this.#interrupt.stop(new BatonError('aborted', 'the ask was given up by its caller', { cause }))
+  }
+
+  /** What a caller's own callback throws ends its ask. */
+  get report(): WaitReport {
+    this.#report ??= new WaitReport(this.#spec, (error) => this.#interrupt.stop(error))
+    return this.#report
   }
 
   #nextSetback(): Backoff {
@@ -149,7 +152,7 @@ export class Ask implements Closable {
   #sentUnder(session: Session): SentAsk {
     if (this.#sent?.session !== session) {
       this.#sent?.leave()
-      this.#sent = new SentAsk(this.#wiring, { spec: this.#spec, session, report: this.#report })
+      this.#sent = new SentAsk(this.#wiring, { spec: this.#spec, session, reporter: this })
     }
     return this.#sent
   }

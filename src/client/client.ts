@@ -65,6 +65,7 @@ export class Client implements Baton {
       ...environment,
       node,
       namespace,
+      nextName: namesOf(environment.random),
       ttlMs,
       trustMs: transport.isDirect ? TRUST_TTLS * ttlMs : ttlMs,
       whenUnavailable,
@@ -269,4 +270,11 @@ export class Client implements Baton {
   #checkOpen(): void {
     if (this.#closing) throw new BatonError('closed', 'the client was closed')
   }
+}
+
+/** Names that no other client has: by chance the first part, by counting the rest. */
+function namesOf(random: Environment['random']): () => string {
+  const client = random.name()
+  let count = 0
+  return () => `${client}.${(++count).toString(36)}`
 }

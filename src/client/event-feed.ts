@@ -1,10 +1,10 @@
-import { errors, type WireEvent } from '../protocol/index.ts'
+import { errors, type StreamScope, type WireEvent } from '../protocol/index.ts'
 import type { WhenUnavailable } from './api.ts'
 import { Backoff } from './backoff.ts'
 import { abortable, pause } from './clock.ts'
 import { FIRST_CONTACT_MS } from './contact.ts'
 import { BatonError, refusedError, UnavailableError } from './errors.ts'
-import type { StreamScope, Transport } from './transport.ts'
+import type { Transport } from './transport.ts'
 import type { Closable, Wiring } from './wiring.ts'
 
 /** A reader that is slower than this is cut off, reads on, and then hears what it has missed. */

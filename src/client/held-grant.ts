@@ -198,7 +198,10 @@ export class HeldGrant implements OpenGrant, StreamListener, SessionUser, Closab
   /** Until it is acknowledged, or the session is lost. */
   async #send(outcome: ReportedOutcome, interrupt: Interrupt): Promise<ReplyOf<'release'>> {
     const { contact } = this.#wiring
-    const request = { type: 'release', ...this.place, hold: this.#hold, fence: this.fence, ...outcome } as const
+    const { namespace, resource, operation, node, owner } = this.place
+    const hold = this.#hold
+    const { fence } = this
+    const request = { type: 'release', namespace, resource, operation, node, owner, hold, fence, ...outcome } as const
     try {
       return await contact.try<'release'>(request)
     } catch (error) {

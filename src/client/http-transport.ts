@@ -8,6 +8,7 @@ import {
   routes,
   SESSION_HEADER,
   STORE_HEADER,
+  type StreamScope,
 } from '../protocol/index.ts'
 import type { ConnectOptions } from './api.ts'
 import type { ClientClock } from './clock.ts'
@@ -15,7 +16,7 @@ import { UnavailableError } from './errors.ts'
 import { readEvents } from './event-stream.ts'
 import { Connections, textOf } from './http-request.ts'
 import { ServerStores } from './server-stores.ts'
-import type { CallOptions, InputOf, StreamHandlers, StreamScope, Transport } from './transport.ts'
+import type { CallOptions, InputOf, StreamHandlers, Transport } from './transport.ts'
 import { causeOf } from './transport-errors.ts'
 
 interface HttpTransportOptions {

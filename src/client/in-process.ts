@@ -5,6 +5,7 @@ import {
   type Request,
   type RequestOf,
   type RequestType,
+  type StreamScope,
   type WireEvent,
 } from '../protocol/index.ts'
 import { requestSchemas } from '../protocol/schemas.ts'
@@ -16,7 +17,7 @@ import { Client } from './client.ts'
 import { systemClientClock } from './clock.ts'
 import { ArgumentError, BatonError, UnavailableError } from './errors.ts'
 import { systemRandom } from './random.ts'
-import type { InputOf, StreamHandlers, StreamScope, Transport } from './transport.ts'
+import type { InputOf, StreamHandlers, Transport } from './transport.ts'
 import { warn } from './warn.ts'
 
 /** See `open`. */
@@ -24,7 +25,7 @@ export async function openInProcess(storeUrl: string, options: OpenOptions = {})
   const clock = systemClock()
   const transport = new InProcessTransport(
     async () => new Service({ store: await openStore(storeUrl, { clock }), resultLimit: options.resultLimit }),
-    () => clock.stop(),
+    { onClose: () => clock.stop(), losesNothing: true },
   )
   await transport.service().catch((error) => {
     if (error instanceof StoreUnreachable && options.whenUnavailable !== 'fail') return
@@ -35,18 +36,26 @@ export async function openInProcess(storeUrl: string, options: OpenOptions = {})
   return new Client(transport, { clock: systemClientClock(), notice, random: systemRandom }, options)
 }
 
+interface InProcessOptions {
+  readonly onClose?: () => void
+  readonly losesNothing?: boolean
+}
+
 /** Calls a service directly, as a server would: requests are checked, and what comes back is nobody else's. */
 export class InProcessTransport implements Transport {
   readonly isDirect = true
   readonly #open: () => Promise<Service>
   readonly #onClose: () => void
+  readonly #losesNothing: boolean
   #service: Promise<Service> | undefined
   #ready: Service | undefined
   #closed = false
 
-  constructor(open: () => Promise<Service>, onClose: () => void = () => {}) {
+  /** `losesNothing`: what it answers always arrives, so nothing is ever repeated. */
+  constructor(open: () => Promise<Service>, { onClose = () => {}, losesNothing = false }: InProcessOptions = {}) {
     this.#open = open
     this.#onClose = onClose
+    this.#losesNothing = losesNothing
   }
 
   /** Opened once; where that failed, again when it is next asked for. */
@@ -71,6 +80,7 @@ export class InProcessTransport implements Transport {
     const asked = asChecked(request as InputOf<RequestType>)
     return new Promise((resolve, reject) => {
       service.callAll([{ request: asked, facts: NOTHING_KNOWN }], (_, reply, error) => {
+        if (reply?.status === 'released' && this.#losesNothing) service.acknowledge(asked as RequestOf<'release'>)
         if (reply) resolve((isOwn(reply) ? reply : structuredClone(reply)) as ReplyOf<Type>)
         else reject(asUnavailable(error))
       })

@@ -4,7 +4,7 @@ import { type AskSpec, acquireRequest } from './ask-spec.ts'
 import { cancelAsk } from './cancel-ask.ts'
 import type { Interrupt } from './interrupt.ts'
 import type { Patience } from './patience.ts'
-import type { Place } from './place.ts'
+import { ONLY_HOLD, type Place } from './place.ts'
 import type { Session, SessionUser } from './session.ts'
 import type { OwnEvent, StreamListener } from './session-stream.ts'
 import type { InputOf } from './transport.ts'
@@ -12,6 +12,11 @@ import type { WaitReport } from './wait-report.ts'
 import type { Wiring } from './wiring.ts'
 
 export type AcquireReply = ReplyOf<'acquire'>
+
+/** Who tells the caller how its ask stands. Made when there is something to tell. */
+interface Reporter {
+  readonly report: WaitReport
+}
 
 /** Where it stands with the server, as far as is known here. */
 type Stage =
@@ -46,7 +51,7 @@ export class SentAsk implements StreamListener, SessionUser {
   readonly session: Session
   readonly #wiring: Wiring
   readonly #spec: AskSpec
-  readonly #report: WaitReport
+  readonly #reporter: Reporter
   #stage: Stage = 'open'
   #news: News = { is: 'none' }
   /** The final answer as the stream told it: apart from the news, as it may be older than the last request. */
@@ -56,15 +61,15 @@ export class SentAsk implements StreamListener, SessionUser {
 
   constructor(
     wiring: Wiring,
-    { spec, session, report }: { readonly spec: AskSpec; readonly session: Session; readonly report: WaitReport },
+    { spec, session, reporter }: { readonly spec: AskSpec; readonly session: Session; readonly reporter: Reporter },
   ) {
     const { namespace, resource, operation, node = wiring.node } = spec
     this.#wiring = wiring
     this.#spec = spec
-    this.#report = report
+    this.#reporter = reporter
     this.session = session
-    this.hold = wiring.random.id()
-    this.place = { namespace, resource, operation, node, owner: spec.owner ?? wiring.random.id() }
+    this.hold = spec.owner === undefined ? ONLY_HOLD : wiring.nextName()
+    this.place = { namespace, resource, operation, node, owner: spec.owner ?? wiring.nextName() }
     wiring.stream.register(this)
     session.add(this)
   }
@@ -90,13 +95,13 @@ export class SentAsk implements StreamListener, SessionUser {
   /** Asks, asks again, or claims: the same hold id every time, so that a request whose reply was lost counts once. */
   nextRequest(patience: Patience): InputOf<'acquire'> {
     this.#news = { is: 'none' }
-    return acquireRequest({ ...this.place, hold: this.hold, session: this.session.id }, this.#spec, patience)
+    return acquireRequest(this.place, { hold: this.hold, session: this.session.id, spec: this.#spec, patience })
   }
 
   /** The reply is that it stands in line, whatever the stream said before. */
   queued(reply: Queued): void {
     if (this.#stage === 'handed-over') this.#stage = 'open'
-    this.#report.queued(reply)
+    this.#reporter.report.queued(reply)
   }
 
   /** From now on the stream is kept open for it. */
@@ -132,7 +137,7 @@ export class SentAsk implements StreamListener, SessionUser {
       case 'claimed':
         return
       case 'progress':
-        this.#report.progress(event.progress)
+        this.#reporter.report.progress(event.progress)
         return
       case 'granted':
         if (!event.handOver) return
@@ -150,7 +155,7 @@ export class SentAsk implements StreamListener, SessionUser {
   }
 
   onState(standing: Standing | undefined): void {
-    if (standing?.status === 'queued') this.#report.queued(standing)
+    if (standing?.status === 'queued') this.#reporter.report.queued(standing)
     else this.#changed()
   }
 

@@ -67,8 +67,8 @@ export class Session {
 
   /** Something hangs off it: it is renewed until all of them are removed. One that comes too late is told so at once. */
   add(user: SessionUser): void {
-    if (this.#lost) return user.onSessionLost(this.#lost)
-    this.#users.add(user)
+    if (this.#lost) user.onSessionLost(this.#lost)
+    else this.#users.add(user)
     if (!this.#isArmed) this.#tick()
   }
 

@@ -1,12 +1,6 @@
-import type { ErrorBody, ReplyOf, RequestInput, RequestType, WireEvent } from '../protocol/index.ts'
+import type { ErrorBody, ReplyOf, RequestInput, RequestType, StreamScope, WireEvent } from '../protocol/index.ts'
 
 export type InputOf<Type extends RequestType> = Extract<RequestInput, { type: Type }>
-
-/** What a stream is about; the same words as the service's scopes. */
-export type StreamScope =
-  | { readonly of: 'session'; readonly session: string }
-  | { readonly of: 'resource'; readonly namespace: string; readonly resource: string }
-  | { readonly of: 'all'; readonly namespace?: string }
 
 export interface CallOptions {
   /** Nobody waits for the answer any more. */
@@ -16,7 +10,7 @@ export interface CallOptions {
 }
 
 /**
- * How the SDK reaches Baton: over HTTP and SSE, in process, and perhaps over other wires later.
+ * How the SDK reaches Baton: over a WebSocket, over HTTP and SSE, or in process.
  *
  * `call` makes one try, of limited length. It resolves with whatever Baton answers, refusals included, and throws
  * `UnavailableError` where nobody answered: then the request may have been carried out or not. The same request may be

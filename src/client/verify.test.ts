@@ -29,7 +29,7 @@ test('a skip that proves untrue is disbelieved: the work is done again', async (
   expect(done).toMatchObject({ status: 'performed', result: 'second', fence: 2 })
   expect(b.wire.of('acquire')).toMatchObject([{ disbelieve: undefined }, { disbelieve: 1 }])
   const [first, second] = b.wire.of('acquire')
-  expect(first.hold).not.toBe(second.hold)
+  expect(first.owner).not.toBe(second.owner)
 })
 
 test('two that disbelieve the same success: one does it again, the other skips on the new one', async () => {

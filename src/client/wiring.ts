@@ -7,6 +7,8 @@ import type { SessionStream } from './session-stream.ts'
 export interface Wiring extends Environment {
   readonly node: string
   readonly namespace: string
+  /** For owners and holds: nobody else's, and no secret. */
+  nextName(): string
   readonly ttlMs: number
   /** How long one that waits for events trusts that none was lost; then it asks again. */
   readonly trustMs: number

@@ -6,7 +6,7 @@ import { isInDoubt } from './contradiction.ts'
 import { leave } from './go-on.ts'
 import { enter, granted, grantNow, leaseOf } from './grant.ts'
 import { endedAnswer, keepAnswer, keptAnswer } from './memory.ts'
-import { changeLease } from './places.ts'
+import { appendWaiter, changeLease } from './places.ts'
 import { type OperationPolicy, rowOf } from './policy.ts'
 import { dereference } from './references.ts'
 import { type AcquireReply, type Queued, refused, type Skip } from './reply.ts'
@@ -87,8 +87,8 @@ function askOf({ resource }: Turn, command: Acquire): Ask {
     revision,
     disbelieved: disbelieve === undefined ? undefined : Math.min(disbelieve, keptFence),
     reference: command.reference ?? true,
-    ...(verifies && { verifies }),
-    ...(classic && { classic }),
+    verifies: verifies || undefined,
+    classic: classic || undefined,
   }
 }
 
@@ -110,7 +110,13 @@ function standInLine(
   if (!turn.mayQueue || resource.waiters.count(operation) >= policy.queueLimit) return refused('queue-full')
 
   const waiter: Waiter = {
-    ...ask,
+    operation,
+    node: ask.node,
+    revision: ask.revision,
+    disbelieved: ask.disbelieved,
+    reference: ask.reference,
+    verifies: ask.verifies,
+    classic: ask.classic,
     owner,
     hold,
     ticket: ++resource.ticket,
@@ -119,8 +125,7 @@ function standInLine(
     waitUntilMs: waitMs === undefined ? undefined : nowMs + waitMs,
     lease,
   }
-  turn.leasesBefore.set(waiter, undefined)
-  resource.waiters.append(waiter)
+  appendWaiter(turn, waiter)
   const position = resource.waiters.position(waiter)
   const asker = { owner, node: ask.node, hold, session: lease.session }
   events.push({ type: 'queued', operation, asker, position, ...revisionOf(ask) })

@@ -35,8 +35,9 @@ export function waiterOf(
   name: ActorName,
   isWanted: (waiter: Waiter) => boolean = () => true,
 ): Waiter | undefined {
-  const waiters = turn.resource.waiters.ofOwner(operation, name.owner)
-  return waiters.find((waiter) => isNamed(turn, waiter, name) && isWanted(waiter))
+  const { waiters } = turn.resource
+  if (waiters.size === 0) return undefined
+  return waiters.ofOwner(operation, name.owner).find((waiter) => isNamed(turn, waiter, name) && isWanted(waiter))
 }
 
 /** There is somebody of this name, but only of nodes that the asker may not act for. */

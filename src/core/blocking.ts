@@ -5,7 +5,7 @@ import type { Turn } from './turn.ts'
 export function blockingGrant({ resource, policy }: Turn, operation: string): Grant | undefined {
   const own = resource.grants.get(operation)
   if (own || policy.exclusion === 'operation') return own
-  return resource.grants.values().next().value
+  return resource.grants.size === 0 ? undefined : resource.grants.values().next().value
 }
 
 /** While a queue waits for its retry delay, newcomers stand behind it. */

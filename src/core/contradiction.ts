@@ -1,10 +1,10 @@
 import { type OperationPolicy, operationOf } from './policy.ts'
-import type { RecentOutcome } from './state.ts'
+import { type RecentOutcome, toWrite } from './state.ts'
 import { RELEASED_MS, type Turn } from './turn.ts'
 
 /** A grant is live whose success would contradict the operation: until it ends, nobody is told that the work is there. */
 export function isInDoubt(turn: Turn, operation: string): boolean {
-  if (turn.edition < 2) return false
+  if (turn.edition < 2 || turn.resource.grants.size === 0) return false
   return liveRows(turn).some(({ contradicts }) => contradicts.includes(operation))
 }
 
@@ -20,7 +20,7 @@ export function contradict(turn: Turn, row: OperationPolicy): void {
   if (edition < 2) return
   const success = ++resource.successes
   for (const operation of row.contradicts)
-    resource.contradicted.set(operation, { success, untilMs: nowMs + RELEASED_MS })
+    toWrite(resource, 'contradicted').set(operation, { success, untilMs: nowMs + RELEASED_MS })
 }
 
 /** A success has come since that contradicts what was told, or had ended, when there had been so many successes. */

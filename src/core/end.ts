@@ -2,10 +2,11 @@ import { skipped } from './arbitrate.ts'
 import { contradict } from './contradiction.ts'
 import { goOn, tell } from './go-on.ts'
 import { type Attempt, firstAttempt } from './grant.ts'
+import { beforeGrantChanges, sessionsOf } from './places.ts'
 import { type OperationPolicy, plainOperation, rowOf } from './policy.ts'
 import { dropAllReferences, reference } from './references.ts'
 import { type Failed, type Outcome, type ReleaseReply, refused, type Skip, type SuccessOutcome } from './reply.ts'
-import { type Grant, revisionOf } from './state.ts'
+import { type Grant, revisionOf, toWrite } from './state.ts'
 import { ANSWER_MS, RELEASED_MS, type Turn } from './turn.ts'
 
 type Unsuccessful = Exclude<Outcome, SuccessOutcome>
@@ -16,16 +17,20 @@ export function endGrant(turn: Turn, grant: Grant, outcome: Outcome, releasedHol
   const { operation, owner, node, fence, revision, attempt } = grant
   const row = rowOf(turn.policy, grant) ?? plainOperation
   const skips = outcome.outcome === 'success' && row.waitersOnSuccess === 'skip'
-  const sessions = new Set<string>()
-  for (const lease of [...grant.holds.values(), grant.unclaimedLease]) if (lease?.session) sessions.add(lease.session)
+  const sessions = sessionsOf(grant)
+  beforeGrantChanges(turn, grant)
   resource.grants.delete(operation)
   for (const hold of grant.holds.keys()) if (hold !== releasedHold) rememberEnd(turn, grant, hold)
-  const ended = { operation, owner, node, sessions: [...sessions], fence, outcome, attempt }
-  events.push({ type: 'ended', ...ended, ...revisionOf(grant), ...(skips && { skips }) })
+  const type = 'ended'
+  if (revision === undefined && !skips) events.push({ type, operation, owner, node, sessions, fence, outcome, attempt })
+  else {
+    const ended = { type, operation, owner, node, sessions, fence, outcome, attempt } as const
+    events.push({ ...ended, ...revisionOf(grant), ...(skips && { skips }) })
+  }
   if (wasClaimed(grant)) {
     const after = resource.successes
     const recent = { outcome, node, owner, fence, revision, atMs: nowMs, after, untilMs: nowMs + ANSWER_MS }
-    resource.recent.set(operation, recent)
+    toWrite(resource, 'recent').set(operation, recent)
   }
   if (outcome.outcome === 'success') succeed(turn, { grant, row, outcome })
   else fail(turn, { grant, row, outcome })
@@ -41,14 +46,15 @@ export function rememberEnd(
   hold: string,
   reply: ReleaseReply = refused('unknown-grant'),
 ): void {
-  const { node, fence } = grant
-  resource.released.set({ ...grant, hold }, { node, fence, reply, untilMs: nowMs + RELEASED_MS })
+  const { operation, owner, node, fence } = grant
+  resource.released.set({ operation, owner, hold }, { node, fence, reply, untilMs: nowMs + RELEASED_MS })
 }
 
 /** One hold of several goes, and has been remembered; the grant lives. */
 export function endHold(turn: Turn, grant: Grant, hold: string): void {
   const { operation, owner, node, fence } = grant
   const { session } = grant.holds.get(hold)!
+  beforeGrantChanges(turn, grant)
   grant.holds.delete(hold)
   turn.events.push({ type: 'hold-ended', operation, asker: { owner, node, hold, session }, fence })
 }
@@ -67,7 +73,7 @@ function succeed(
     const keepMs = outcome.keepMs ?? (revision === undefined ? row.keepMs : row.keepRevisionMs)
     if (keepMs > 0) {
       const kept = { revision, fence, node, atMs: nowMs, result, untilMs: nowMs + keepMs }
-      resource.kept.set(operation, { ...kept, ...(resultOmitted && { resultOmitted }) })
+      toWrite(resource, 'kept').set(operation, { ...kept, ...(resultOmitted && { resultOmitted }) })
     }
     if (row.addsReference && grant.reference) reference(turn, node)
     contradict(turn, row)
@@ -109,7 +115,7 @@ function fail(
     tell(turn, resource.waiters.ofRevision(operation, revision), failed)
     goOn(turn, operation, { ...firstAttempt, revision })
   } else if (outcome.outcome === 'failure' && row.retryDelayMs > 0 && resource.waiters.count(operation) > 0) {
-    resource.pauses.set(operation, { ...next, untilMs: nowMs + row.retryDelayMs })
+    toWrite(resource, 'pauses').set(operation, { ...next, untilMs: nowMs + row.retryDelayMs })
   } else {
     goOn(turn, operation, next)
   }

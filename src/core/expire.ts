@@ -4,13 +4,20 @@ import { endEmptyPause, goOn, leave, passedOver, tell } from './go-on.ts'
 import { keepAnswer } from './memory.ts'
 import { tellProgress } from './progress.ts'
 import { refused } from './reply.ts'
+import type { Entries } from './small-map.ts'
 import type { Grant, Resource } from './state.ts'
 import type { Turn } from './turn.ts'
 
 /** Applies every deadline that is due. The dead leave the queues first, so that nothing is handed to them. */
 export function expire(turn: Turn): void {
+  if (!turn.mayBeDue) {
+    goOnWhereFree(turn)
+    return
+  }
   const { resource, nowMs } = turn
-  for (const byOperation of [resource.kept, resource.recent, resource.contradicted]) forgetAll(byOperation, nowMs)
+  forgetAll(resource.kept, nowMs)
+  forgetAll(resource.recent, nowMs)
+  forgetAll(resource.contradicted, nowMs)
   resource.answers.forget(nowMs)
   resource.released.forget(nowMs)
   for (let waiter = resource.waiters.due(nowMs); waiter; waiter = resource.waiters.due(nowMs)) {
@@ -20,49 +27,58 @@ export function expire(turn: Turn): void {
       endEmptyPause(turn, waiter.operation)
     }
   }
-  for (const grant of [...resource.grants.values()]) expireGrant(turn, grant)
+  if (resource.grants.size > 0) for (const grant of [...resource.grants.values()]) expireGrant(turn, grant)
+  if (resource.pauses.size > 0) endPauses(turn)
+  goOnWhereFree(turn)
+  if (resource.grants.size === 0) return
+  for (const grant of resource.grants.values())
+    if ((grant.progressDueMs ?? Infinity) <= nowMs) tellProgress(turn, grant)
+}
+
+function endPauses(turn: Turn): void {
+  const { resource, nowMs } = turn
   for (const [operation, pause] of [...resource.pauses]) {
     if (pause.untilMs > nowMs) continue
     resource.pauses.delete(operation)
     goOn(turn, operation, pause)
   }
-  goOnWhereFree(turn)
-  for (const grant of resource.grants.values())
-    if ((grant.progressDueMs ?? Infinity) <= nowMs) tellProgress(turn, grant)
 }
 
 /** Under a policy that was applied meanwhile, queues may be free that were not, and that nobody has gone on with. */
 function goOnWhereFree(turn: Turn): void {
-  for (const operation of turn.resource.waiters.operations().sort()) {
+  const { waiters } = turn.resource
+  if (waiters.size === 0) return
+  for (const operation of waiters.operations().sort()) {
     if (!isPaused(turn, operation)) goOn(turn, operation)
   }
 }
 
 /** When the next deadline of a resource is due. */
-export function nextDeadlineMs(resource: Resource): number | undefined {
-  let nextMs = nextActMs(resource) ?? Infinity
-  for (const { untilMs } of resource.kept.values()) nextMs = Math.min(nextMs, untilMs)
-  for (const { untilMs } of resource.recent.values()) nextMs = Math.min(nextMs, untilMs)
-  for (const { untilMs } of resource.contradicted.values()) nextMs = Math.min(nextMs, untilMs)
-  for (const remembered of [resource.answers, resource.released])
-    nextMs = Math.min(nextMs, remembered.nextDeadlineMs() ?? Infinity)
+export function nextDeadlineMs(resource: Resource, actMs = nextActMs(resource)): number | undefined {
+  let nextMs = actMs ?? Infinity
+  nextMs = Math.min(nextMs, earliestOf(resource.kept), earliestOf(resource.recent), earliestOf(resource.contradicted))
+  nextMs = Math.min(nextMs, resource.answers.nextDeadlineMs() ?? Infinity)
+  nextMs = Math.min(nextMs, resource.released.nextDeadlineMs() ?? Infinity)
   return nextMs === Infinity ? undefined : nextMs
 }
 
 /** When the next deadline is due that does something to those who hold or wait; the others only forget. */
-export function nextActMs(resource: Resource): number | undefined {
-  let nextMs = resource.waiters.nextDeadlineMs() ?? Infinity
-  const at = (ms = Infinity) => {
-    nextMs = Math.min(nextMs, ms)
-  }
-  for (const grant of resource.grants.values()) {
-    at(grant.claimByMs)
-    at(grant.progressDueMs)
-    at(grant.unclaimedLease?.expiresAtMs)
-    for (const lease of grant.holds.values()) at(lease.expiresAtMs)
-  }
-  for (const pause of resource.pauses.values()) at(pause.untilMs)
+export function nextActMs({ grants, waiters, pauses }: Resource): number | undefined {
+  let nextMs = Math.min(waiters.nextDeadlineMs() ?? Infinity, earliestOf(pauses))
+  if (grants.size > 0) for (const grant of grants.values()) nextMs = Math.min(nextMs, nextOfGrantMs(grant))
   return nextMs === Infinity ? undefined : nextMs
+}
+
+function nextOfGrantMs({ claimByMs, progressDueMs, unclaimedLease, holds }: Grant): number {
+  let nextMs = Math.min(claimByMs ?? Infinity, progressDueMs ?? Infinity, unclaimedLease?.expiresAtMs ?? Infinity)
+  for (const { expiresAtMs } of holds.values()) nextMs = Math.min(nextMs, expiresAtMs ?? Infinity)
+  return nextMs
+}
+
+function earliestOf(map: Entries<{ readonly untilMs: number }>): number {
+  let nextMs = Infinity
+  if (map.size > 0) for (const { untilMs } of map.values()) nextMs = Math.min(nextMs, untilMs)
+  return nextMs
 }
 
 function expireGrant(turn: Turn, grant: Grant): void {
@@ -95,6 +111,7 @@ export function loseHolds(
   } else endGrant(turn, grant, left ? { outcome: 'cancelled' } : { outcome: 'expired', error: 'its session ran out' })
 }
 
-function forgetAll(map: Map<string, { readonly untilMs: number }>, nowMs: number): void {
+function forgetAll(map: Entries<{ readonly untilMs: number }>, nowMs: number): void {
+  if (map.size === 0) return
   for (const [key, { untilMs }] of map) if (untilMs <= nowMs) map.delete(key)
 }

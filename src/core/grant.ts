@@ -1,7 +1,9 @@
 import type { Ask } from './arbitrate.ts'
 import type { Acquire } from './command.ts'
+import { beforeGrantChanges, grantAdded } from './places.ts'
 import type { Granted, PreviousAttempt } from './reply.ts'
-import { type Grant, type Lease, revisionOf, type Waiter } from './state.ts'
+import { SmallMap } from './small-map.ts'
+import { type Grant, type Lease, toWrite, type Waiter } from './state.ts'
 import type { Turn } from './turn.ts'
 
 /** Which try this is, and how the one before it ended. */
@@ -14,11 +16,7 @@ export const firstAttempt: Attempt = { attempt: 1, previous: undefined }
 
 /** Rule 4 for one that has just asked: it has its hold at once. */
 export function grantNow(turn: Turn, ask: Ask, command: Acquire): Grant {
-  const grant = newGrant(
-    turn,
-    { ...ask, owner: command.owner, hold: command.hold, disbelieve: command.disbelieve },
-    firstAttempt,
-  )
+  const grant = newGrant(turn, ask, { by: command, attempt: firstAttempt })
   const lease = leaseOf(turn, command)
   grant.holds.set(command.hold, lease)
   announce(turn, grant, { session: lease.session, handOver: false })
@@ -27,7 +25,7 @@ export function grantNow(turn: Turn, ask: Ask, command: Acquire): Grant {
 
 /** Rule 4 for one that waited: the grant is its own, but it has to claim it. */
 export function grantToWaiter(turn: Turn, waiter: Waiter, attempt: Attempt): void {
-  const grant = newGrant(turn, waiter, attempt)
+  const grant = newGrant(turn, waiter, { by: waiter, attempt })
   grant.claimByMs = turn.nowMs + turn.policy.claimMs
   grant.unclaimedLease = waiter.lease
   announce(turn, grant, { session: waiter.lease.session, handOver: true })
@@ -35,6 +33,7 @@ export function grantToWaiter(turn: Turn, waiter: Waiter, attempt: Attempt): voi
 
 /** The same owner once more: a retry, a claim or one more hold. The fence stays, the lease is renewed. */
 export function enter(turn: Turn, grant: Grant, command: Acquire): Granted {
+  beforeGrantChanges(turn, grant)
   renewImplicit(turn, grant)
   grant.holds.set(command.hold, leaseOf(turn, command))
   if (grant.claimByMs !== undefined) {
@@ -47,13 +46,9 @@ export function enter(turn: Turn, grant: Grant, command: Acquire): Granted {
 }
 
 export function granted(grant: Grant): Granted {
-  return {
-    status: 'granted',
-    fence: grant.fence,
-    attempt: grant.attempt,
-    ...(grant.previous && { previous: grant.previous }),
-    holds: grant.holds.size,
-  }
+  const { fence, attempt, previous, holds } = grant
+  if (!previous) return { status: 'granted', fence, attempt, holds: holds.size }
+  return { status: 'granted', fence, attempt, previous, holds: holds.size }
 }
 
 /** All holds without a session share the implicit session of this actor and key. Says for how long it is good now. */
@@ -75,40 +70,42 @@ export function leaseOf(turn: Turn, command: Acquire, ttlMs: number = command.tt
   return command.session === undefined ? { expiresAtMs: turn.nowMs + ttlMs, ttlMs } : { session: command.session }
 }
 
-function newGrant(
-  { resource, nowMs, fenceFloor }: Turn,
-  ask: Ask & Pick<Grant, 'owner' | 'hold' | 'disbelieve'>,
-  { attempt, previous }: Attempt,
-): Grant {
+function newGrant(turn: Turn, ask: Ask, { by, attempt }: { by: Asking; attempt: Attempt }): Grant {
+  const { resource, nowMs, fenceFloor } = turn
   resource.fence = Math.max(resource.fence, fenceFloor) + 1
   const grant: Grant = {
     operation: ask.operation,
-    owner: ask.owner,
+    owner: by.owner,
     node: ask.node,
     fence: resource.fence,
     revision: ask.revision,
     sinceMs: nowMs,
-    attempt,
-    previous,
+    attempt: attempt.attempt,
+    previous: attempt.previous,
     reference: ask.reference,
-    hold: ask.hold,
-    disbelieve: ask.disbelieve,
-    ...(ask.classic && { classic: true }),
+    hold: by.hold,
+    disbelieve: by.disbelieve,
+    classic: ask.classic,
     claimByMs: undefined,
     unclaimedLease: undefined,
-    holds: new Map(),
+    holds: new SmallMap(),
     progress: undefined,
   }
-  resource.grants.set(grant.operation, grant)
+  toWrite(resource, 'grants').set(grant.operation, grant)
+  grantAdded(turn, grant)
   return grant
 }
+
+/** The request, as it came or as it stood in line. */
+type Asking = Pick<Waiter, 'owner' | 'hold'> & { readonly disbelieve?: number | undefined }
 
 function announce(
   turn: Turn,
   grant: Grant,
   { session, handOver }: { session: string | undefined; handOver: boolean },
 ): void {
-  const { operation, owner, node, hold, fence, attempt } = grant
+  const { operation, owner, node, hold, fence, attempt, revision } = grant
   const asker = { owner, node, hold, session }
-  turn.events.push({ type: 'granted', operation, asker, fence, attempt, handOver, ...revisionOf(grant) })
+  if (revision === undefined) turn.events.push({ type: 'granted', operation, asker, fence, attempt, handOver })
+  else turn.events.push({ type: 'granted', operation, asker, fence, attempt, handOver, revision })
 }

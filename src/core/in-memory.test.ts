@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { RememberedInMemory } from './in-memory.ts'
 import { askName } from './state.ts'
@@ -50,4 +51,41 @@ test('what was given out is taken in again as it was', () => {
   filled.fill(remembered.entries())
   expect(filled.entries()).toEqual(remembered.entries())
   expect(filled.of(ask('x')).map(({ node }) => node)).toEqual(['b', 'a'])
+})
+
+test('however many there are, what was set last is there until it is deleted or due', () => {
+  const act = fc.record({
+    type: fc.constantFrom('set', 'set', 'set', 'delete', 'forget'),
+    // Names of which some differ in one part only, and some only in where one part ends and the next begins.
+    operation: fc.constantFrom('pull', 'lock'),
+    owner: fc.constantFrom('a', 'a b', 'c', 'd', 'e', 'f'),
+    hold: fc.constantFrom('1', 'b 1', '2'),
+    node: fc.constantFrom('n', 'm', undefined),
+  })
+  fc.assert(
+    fc.property(fc.array(act, { maxLength: 120, size: 'max' }), (acts) => {
+      const remembered = new RememberedInMemory<{ node: string | undefined; untilMs: number }>()
+      let expected: { name: string; value: { node: string | undefined; untilMs: number } }[] = []
+      for (const [index, { type, node, ...name }] of acts.entries()) {
+        const text = askName(name)
+        const value = { node, untilMs: index }
+        const isMeant = (each: (typeof expected)[number]) => each.name === text && each.value.node === node
+        if (type === 'forget') {
+          remembered.forget(index / 2)
+          expected = expected.filter((each) => each.value.untilMs > index / 2)
+        } else {
+          expected = expected.filter((each) => !isMeant(each))
+          if (type === 'delete') remembered.delete(name, value)
+          else {
+            remembered.set(name, value)
+            expected.push({ name: text, value })
+          }
+        }
+        expect(remembered.size).toBe(expected.length)
+        expect(remembered.of(name)).toEqual(expected.filter((each) => each.name === text).map((each) => each.value))
+        expect(remembered.nextDeadlineMs()).toBe(expected[0]?.value.untilMs)
+      }
+      expect(remembered.entries()).toEqual(expected.map((each) => [each.name, each.value]))
+    }),
+  )
 })

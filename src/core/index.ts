@@ -23,8 +23,10 @@ export {
   saidIn,
 } from './policy.ts'
 export type * from './reply.ts'
+export { type Entries, SmallMap } from './small-map.ts'
 export {
   type AskName,
+  addReference,
   askName,
   type Contradiction,
   type EndedAsk,
@@ -40,6 +42,7 @@ export {
   type Remembered,
   type Resource,
   SHARED_HOLD,
+  toWrite,
   type Waiter,
   type Waiters,
 } from './state.ts'

@@ -20,6 +20,7 @@ export function recall<Value extends Memory>(
   ask: AskKey,
   isWanted: (memory: Value) => boolean = () => true,
 ): Value | undefined {
+  if (memories.size === 0) return undefined
   return memories.of(ask).find((memory) => isOf(turn, memory, ask) && isWanted(memory))
 }
 
@@ -61,6 +62,7 @@ export function keepAnswer(turn: Turn, ask: AskKey & Said, answer: Answer): void
 /** What this ask was told, where it is to be told so again. With the shared hold id that is once. */
 export function keptAnswer(turn: Turn, ask: AskKey & Said): Answer | undefined {
   const { answers } = turn.resource
+  if (answers.size === 0) return undefined
   for (const kept of answers.of(ask)) {
     if (!isOf(turn, kept, ask)) continue
     const isGiven = isGivenAgain(turn, kept, ask)
@@ -77,6 +79,13 @@ export function forgetAnswer(turn: Turn, ask: AskKey, fence: number): void {
     const isHeard = 'fence' in kept.answer && kept.answer.fence === fence
     if (isHeard && isOf(turn, kept, ask)) answers.delete(ask, kept)
   }
+}
+
+/** This ask, of whichever nodes are meant, has ended and is not spoken of again. */
+export function forgetEnded(turn: Turn, ask: AskKey): void {
+  const { released } = turn.resource
+  if (released.size === 0) return
+  for (const ended of released.of(ask)) if (isOf(turn, ended, ask)) released.delete(ask, ended)
 }
 
 /** How an ask with a hold id of its own has ended: the answer that it gets, or nothing where it has not. */

@@ -15,60 +15,116 @@ export interface PlaceChanges {
   readonly lost: readonly SessionPlace[]
 }
 
-type Places = Map<string, SessionPlace>
+type Holder = Pick<Grant, 'operation' | 'node' | 'owner'>
 
-/** The places of grants, to be compared with those after the step. */
-export function placesOfGrants({ grants }: Resource): Places {
-  const places: Places = new Map()
-  for (const grant of grants.values()) {
-    for (const lease of grant.holds.values()) put(places, grant, lease)
-    put(places, grant, grant.unclaimedLease)
-  }
+/** All that hangs off sessions in a resource. */
+export function placesOf({ grants, waiters }: Resource): SessionPlace[] {
+  const places: SessionPlace[] = []
+  for (const grant of grants.values()) for (const session of sessionsOf(grant)) put(places, grant, session)
+  for (const waiter of waiters.list(Infinity)) put(places, waiter, waiter.lease.session)
   return places
 }
 
-/** All that hangs off sessions in a resource. */
-export function placesOf(resource: Resource): SessionPlace[] {
-  const places = placesOfGrants(resource)
-  for (const waiter of resource.waiters.list(Infinity)) put(places, waiter, waiter.lease)
-  return [...places.values()]
+/** So many are looked through one by one: a set costs more. */
+const FEW = 8
+
+/** The sessions that a grant hangs off, each once. */
+export function sessionsOf({ holds, unclaimedLease }: Grant): readonly string[] {
+  if (holds.size > FEW) {
+    const sessions = new Set<string>()
+    for (const { session } of holds.values()) if (session !== undefined) sessions.add(session)
+    return [...sessions]
+  }
+  const sessions: string[] = []
+  const add = (session: string | undefined) => {
+    if (session !== undefined && !sessions.includes(session)) sessions.push(session)
+  }
+  for (const { session } of holds.values()) add(session)
+  // One that is not claimed yet has no holds.
+  add(unclaimedLease?.session)
+  return sessions
+}
+
+/** A grant is new. */
+export function grantAdded(turn: Turn, grant: Grant): void {
+  turn.grantsBefore ??= []
+  turn.grantsBefore.push({ grant, sessions: [] })
+}
+
+/** A grant is about to lose or change what keeps it alive. */
+export function beforeGrantChanges(turn: Turn, grant: Grant): void {
+  turn.grantsBefore ??= []
+  for (const before of turn.grantsBefore) if (before.grant === grant) return
+  turn.grantsBefore.push({ grant, sessions: sessionsOf(grant) })
+}
+
+/** A waiter takes its place in line. */
+export function appendWaiter(turn: Turn, waiter: Waiter): void {
+  leasesBefore(turn).set(waiter, undefined)
+  turn.resource.waiters.append(waiter)
 }
 
 /** A waiter's lease is another one from now on. */
 export function changeLease(turn: Turn, waiter: Waiter, lease: Lease): void {
-  if (!turn.leasesBefore.has(waiter)) turn.leasesBefore.set(waiter, waiter.lease)
+  const before = leasesBefore(turn)
+  if (!before.has(waiter)) before.set(waiter, waiter.lease)
   waiter.lease = lease
   turn.resource.waiters.renewed(waiter)
 }
 
 /** A waiter leaves its queue, for whatever reason. */
 export function removeWaiter(turn: Turn, waiter: Waiter): void {
-  if (!turn.leasesBefore.has(waiter)) turn.leasesBefore.set(waiter, waiter.lease)
+  const before = leasesBefore(turn)
+  if (!before.has(waiter)) before.set(waiter, waiter.lease)
   turn.resource.waiters.remove(waiter)
+  turn.gone ??= new Set()
   turn.gone.add(waiter)
 }
 
-export function placeChanges(turn: Turn, before: Places): PlaceChanges {
-  const after = placesOfGrants(turn.resource)
-  for (const [waiter, lease] of turn.leasesBefore) {
-    put(before, waiter, lease)
-    if (!turn.gone.has(waiter)) put(after, waiter, waiter.lease)
+function leasesBefore(turn: Turn): Map<Waiter, Lease | undefined> {
+  turn.leasesBefore ??= new Map()
+  return turn.leasesBefore
+}
+
+const nothing: PlaceChanges = { gained: [], lost: [] }
+
+/** What has come of all that was noted of grants and waiters during the step. */
+export function placeChanges({ resource, grantsBefore, leasesBefore, gone }: Turn): PlaceChanges {
+  if (!grantsBefore && !leasesBefore) return nothing
+  const before: SessionPlace[] = []
+  const after: SessionPlace[] = []
+  for (const { grant, sessions } of grantsBefore ?? []) {
+    for (const session of sessions) put(before, grant, session)
+    if (resource.grants.get(grant.operation) !== grant) continue
+    for (const session of sessionsOf(grant)) put(after, grant, session)
+  }
+  if (leasesBefore) {
+    for (const [waiter, lease] of leasesBefore) {
+      put(before, waiter, lease?.session)
+      if (!gone?.has(waiter)) put(after, waiter, waiter.lease.session)
+    }
   }
   return { gained: missingFrom(before, after), lost: missingFrom(after, before) }
 }
 
-function missingFrom(places: Places, others: Places): SessionPlace[] {
-  const missing: SessionPlace[] = []
-  for (const [name, place] of others) if (!places.has(name)) missing.push(place)
-  return missing
+/** Those of the others that are not among these places. */
+function missingFrom(places: readonly SessionPlace[], others: readonly SessionPlace[]): readonly SessionPlace[] {
+  if (places.length === 0 || others.length === 0) return others
+  if (places.length <= FEW) return others.filter((other) => !places.some((place) => isSame(place, other)))
+  const names = new Set(places.map(nameOf))
+  return others.filter((other) => !names.has(nameOf(other)))
 }
 
-function put(
-  places: Places,
-  { operation, node, owner }: Pick<Grant, 'operation' | 'node' | 'owner'>,
-  lease?: Lease,
-): void {
-  if (lease?.session === undefined) return
-  const { session } = lease
-  places.set(JSON.stringify([session, operation, node, owner]), { session, operation, node, owner })
+function isSame(one: SessionPlace, other: SessionPlace): boolean {
+  const isSameActor = one.owner === other.owner && one.node === other.node
+  return isSameActor && one.session === other.session && one.operation === other.operation
+}
+
+/** With the lengths of its parts, so that no two places share one. */
+function nameOf({ session, operation, node, owner }: SessionPlace): string {
+  return `${session.length} ${operation.length} ${node.length} ${session}${operation}${node}${owner}`
+}
+
+function put(places: SessionPlace[], { operation, node, owner }: Holder, session: string | undefined): void {
+  if (session !== undefined) places.push({ session, operation, node, owner })
 }

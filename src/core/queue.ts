@@ -1,35 +1,34 @@
 import { Deadlines } from './deadlines.ts'
+import { SmallMap } from './small-map.ts'
 import type { Waiter, Waiters } from './state.ts'
 
 /** Waiters kept in memory. Stores that keep them elsewhere bring their own. */
 export class WaitersInMemory implements Waiters {
-  readonly #queues = new Map<string, Queue>()
-  /** By ticket where two are due at once, so that a queue that was written down and read again goes on alike. */
-  readonly #deadlines = new Deadlines<Waiter>({ rank: ({ ticket }) => ticket })
-  #size = 0
+  /** Nothing while nobody waits: so it is with most resources. */
+  #queues: Queues | undefined
 
   get size(): number {
-    return this.#size
+    return this.#queues?.size ?? 0
   }
 
   count(operation: string): number {
-    return this.#queues.get(operation)?.size ?? 0
+    return this.#queues?.of(operation)?.size ?? 0
   }
 
   operations(): string[] {
-    return [...this.#queues.keys()]
+    return this.#queues ? [...this.#queues.byOperation.keys()] : []
   }
 
   head(operation: string): Waiter | undefined {
-    return this.#queues.get(operation)?.head()
+    return this.#queues?.of(operation)?.head()
   }
 
   ofOwner(operation: string, owner: string): readonly Waiter[] {
-    return this.#queues.get(operation)?.ofOwner(owner) ?? []
+    return this.#queues?.of(operation)?.ofOwner(owner) ?? []
   }
 
   all(operation: string): Waiter[] {
-    return this.#queues.get(operation)?.all() ?? []
+    return this.#queues?.of(operation)?.all() ?? []
   }
 
   ofRevision(operation: string, revision: string | undefined): Waiter[] {
@@ -37,45 +36,68 @@ export class WaitersInMemory implements Waiters {
   }
 
   position(waiter: Waiter): number {
-    return this.#queues.get(waiter.operation)!.position(waiter)
+    return this.#queues!.of(waiter.operation)!.position(waiter)
   }
 
   append(waiter: Waiter): void {
-    let queue = this.#queues.get(waiter.operation)
-    if (!queue) {
-      queue = new Queue()
-      this.#queues.set(waiter.operation, queue)
-    }
-    queue.append(waiter)
-    this.#size++
+    this.#queues ??= new Queues()
+    this.#queues.append(waiter)
     this.renewed(waiter)
   }
 
   remove(waiter: Waiter): void {
-    const queue = this.#queues.get(waiter.operation)!
-    queue.remove(waiter)
-    this.#size--
-    this.#deadlines.set(waiter, undefined)
-    if (queue.size === 0) this.#queues.delete(waiter.operation)
+    this.#queues!.remove(waiter)
+    if (this.#queues!.size === 0) this.#queues = undefined
   }
 
   renewed(waiter: Waiter): void {
     const atMs = Math.min(waiter.lease.expiresAtMs ?? Infinity, waiter.waitUntilMs ?? Infinity)
-    this.#deadlines.set(waiter, atMs === Infinity ? undefined : atMs)
+    this.#queues!.deadlines.set(waiter, atMs === Infinity ? undefined : atMs)
   }
 
   due(nowMs: number): Waiter | undefined {
-    return this.#deadlines.due(nowMs)
+    return this.#queues?.deadlines.due(nowMs)
   }
 
   nextDeadlineMs(): number | undefined {
-    return this.#deadlines.nextMs()
+    return this.#queues?.deadlines.nextMs()
   }
 
   list(limit: number, afterTicket = 0): Waiter[] {
-    const all = [...this.#queues.values()].flatMap((queue) => queue.all())
+    if (!this.#queues) return []
+    const all = [...this.#queues.byOperation.values()].flatMap((queue) => queue.all())
     const later = afterTicket === 0 ? all : all.filter(({ ticket }) => ticket > afterTicket)
     return later.sort((a, b) => a.ticket - b.ticket).slice(0, limit)
+  }
+}
+
+/** The queues of a resource that somebody waits for. */
+class Queues {
+  readonly byOperation = new SmallMap<Queue>()
+  /** By ticket where two are due at once, so that a queue that was written down and read again goes on alike. */
+  readonly deadlines = new Deadlines<Waiter>({ rank: ({ ticket }) => ticket })
+  size = 0
+
+  of(operation: string): Queue | undefined {
+    return this.byOperation.get(operation)
+  }
+
+  append(waiter: Waiter): void {
+    let queue = this.of(waiter.operation)
+    if (!queue) {
+      queue = new Queue()
+      this.byOperation.set(waiter.operation, queue)
+    }
+    queue.append(waiter)
+    this.size++
+  }
+
+  remove(waiter: Waiter): void {
+    const queue = this.of(waiter.operation)!
+    queue.remove(waiter)
+    this.size--
+    this.deadlines.set(waiter, undefined)
+    if (queue.size === 0) this.byOperation.delete(waiter.operation)
   }
 }
 

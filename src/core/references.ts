@@ -2,6 +2,7 @@ import type { AddReference, DropNode, ReleaseReference } from './command.ts'
 import { areReferencesInDoubt } from './contradiction.ts'
 import { operationOf } from './policy.ts'
 import { type ReferencesReply, refused } from './reply.ts'
+import { addReference as add } from './state.ts'
 import type { Turn } from './turn.ts'
 
 export function addReference(turn: Turn, command: AddReference): ReferencesReply {
@@ -26,7 +27,7 @@ export function dropNode(turn: Turn, command: DropNode): ReferencesReply {
 /** 'This node uses this resource.' */
 export function reference(turn: Turn, node: string): void {
   if (turn.resource.references.has(node)) return
-  turn.resource.references.add(node)
+  add(turn.resource, node)
   turn.events.push({ type: 'referenced', node })
 }
 

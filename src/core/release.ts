@@ -2,7 +2,14 @@ import { grantOf, isNamed, isOnlyOthers } from './actor.ts'
 import type { Release } from './command.ts'
 import { endGrant, endHold, rememberEnd } from './end.ts'
 import { recall } from './memory.ts'
-import { type Refused, type Released, type ReleaseReply, type ReportedOutcome, refused } from './reply.ts'
+import {
+  type Refused,
+  type Released,
+  type ReleaseReply,
+  type ReportedOutcome,
+  refused,
+  type SuccessOutcome,
+} from './reply.ts'
 import type { EndedAsk, Grant } from './state.ts'
 import type { Turn } from './turn.ts'
 
@@ -46,6 +53,7 @@ function refusal(turn: Turn, command: Release): Refused {
 function outcomeOf(command: Release): ReportedOutcome {
   switch (command.outcome) {
     case 'success':
+      if (isPlain(command)) return success
       return {
         outcome: 'success',
         ...(command.result !== undefined && { result: command.result }),
@@ -58,4 +66,11 @@ function outcomeOf(command: Release): ReportedOutcome {
     case 'cancelled':
       return { outcome: 'cancelled' }
   }
+}
+
+/** Shared by all that have nothing to add. */
+const success: ReportedOutcome = { outcome: 'success' }
+
+function isPlain({ result, resultOmitted, effect, keepMs }: SuccessOutcome): boolean {
+  return result === undefined && !resultOmitted && effect === undefined && keepMs === undefined
 }

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
 import { resourceInMemory } from './in-memory.ts'
-import { askName, isIdle, type Resource } from './state.ts'
+import { addReference, askName, isIdle, type Resource, toWrite } from './state.ts'
 
 const waiter = { operation: 'pull', owner: 'a', lease: { session: 's' } }
 const kept = { untilMs: 1 } as never
 const ask = { operation: 'pull', owner: 'a', hold: '1' }
 
 const parts: Record<string, (resource: Resource) => unknown> = {
-  'a grant': ({ grants }) => grants.set('pull', {} as never),
+  'a grant': (resource) => toWrite(resource, 'grants').set('pull', {} as never),
   'a waiter': ({ waiters }) => waiters.append(waiter as never),
-  'a pause': ({ pauses }) => pauses.set('pull', kept),
-  'a kept success': (resource) => resource.kept.set('pull', kept),
-  'a recent outcome': ({ recent }) => recent.set('pull', kept),
-  'a contradiction': ({ contradicted }) => contradicted.set('pull', kept),
-  'a reference': ({ references }) => references.add('a'),
+  'a pause': (resource) => toWrite(resource, 'pauses').set('pull', kept),
+  'a kept success': (resource) => toWrite(resource, 'kept').set('pull', kept),
+  'a recent outcome': (resource) => toWrite(resource, 'recent').set('pull', kept),
+  'a contradiction': (resource) => toWrite(resource, 'contradicted').set('pull', kept),
+  'a reference': (resource) => addReference(resource, 'a'),
   'a kept answer': ({ answers }) => answers.set(ask, kept),
   'a released hold': ({ released }) => released.set(ask, kept),
 }

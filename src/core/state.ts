@@ -1,4 +1,5 @@
 import type { Answer, Json, Outcome, PreviousAttempt, ReleaseReply } from './reply.ts'
+import { type Entries, noEntries, SmallMap, type WritableEntries } from './small-map.ts'
 
 /**
  * What keeps a hold or a place in line alive: a session of the client's, or an implicit one of its own that runs
@@ -79,7 +80,7 @@ export interface Grant {
   claimByMs: number | undefined
   /** What keeps an unclaimed grant alive: the lease of the waiter that it went to. There whenever `claimByMs` is. */
   unclaimedLease: Lease | undefined
-  readonly holds: Map<string, Lease>
+  readonly holds: WritableEntries<Lease>
   progress: Json | undefined
   /** When those who wait were last told of it, and when they are to be told of what has come since. */
   progressToldMs?: number | undefined
@@ -163,8 +164,20 @@ export interface Remembered<Value extends { readonly node?: string | undefined; 
   nextDeadlineMs(): number | undefined
 }
 
-/** Everything that is known of one resource. The maps by operation are small. */
-export interface Resource {
+/** What is known of a resource by operation. These are small, and most of them are empty. */
+interface ByOperation {
+  grants: Grant
+  pauses: Pause
+  kept: KeptSuccess
+  recent: RecentOutcome
+  contradicted: Contradiction
+}
+
+/** The nodes that use a resource; a `Set` will do. */
+type References = Iterable<string> & Pick<Set<string>, 'size' | 'has' | 'delete'>
+
+/** Everything that is known of one resource. What is put into one of its maps is put there by `toWrite`. */
+export interface Resource extends Readonly<{ [Part in keyof ByOperation]: Entries<ByOperation[Part]> }> {
   readonly namespace: string
   readonly id: string
   /** The last fence granted. */
@@ -173,13 +186,8 @@ export interface Resource {
   ticket: number
   /** How many successes it has had that changed something. */
   successes: number
-  readonly grants: Map<string, Grant>
   readonly waiters: Waiters
-  readonly pauses: Map<string, Pause>
-  readonly kept: Map<string, KeptSuccess>
-  readonly recent: Map<string, RecentOutcome>
-  readonly contradicted: Map<string, Contradiction>
-  readonly references: Set<string>
+  readonly references: References
   readonly answers: Remembered<KeptAnswer>
   readonly released: Remembered<EndedAsk>
 }
@@ -198,16 +206,35 @@ export function newResource(namespace: string, id: string, { waiters, answers, r
     fence: 0,
     ticket: 0,
     successes: 0,
-    grants: new Map(),
+    grants: noEntries,
     waiters,
-    pauses: new Map(),
-    kept: new Map(),
-    recent: new Map(),
-    contradicted: new Map(),
-    references: new Set(),
+    pauses: noEntries,
+    kept: noEntries,
+    recent: noEntries,
+    contradicted: noEntries,
+    references: noReferences,
     answers,
     released,
   }
+}
+
+const noReferences: References = new Set<string>()
+
+/** One of the maps of a resource, to put something in. Resources share an empty one until then: there may be a million. */
+export function toWrite<Part extends keyof ByOperation>(
+  resource: Resource,
+  part: Part,
+): WritableEntries<ByOperation[Part]> {
+  const parts: Record<string, unknown> = resource as Resource & Record<string, unknown>
+  if (parts[part] === noEntries) parts[part] = new SmallMap()
+  return parts[part] as WritableEntries<ByOperation[Part]>
+}
+
+/** 'This node uses this resource': puts it into the set, and nothing more. */
+export function addReference(resource: { references: References }, node: string): void {
+  if (resource.references === noReferences) resource.references = new Set()
+  const references = resource.references as Set<string>
+  references.add(node)
 }
 
 /** An idle resource may be forgotten: nothing of it is worth a byte but its fence. */
@@ -235,6 +262,12 @@ export interface AskName {
 /** The name as text. The parts are quoted, so that no two asks share one. */
 export function askName({ operation, owner, hold }: AskName): string {
   return JSON.stringify([operation, owner, hold])
+}
+
+/** The name that a text stands for. */
+export function askNamed(text: string): AskName {
+  const [operation, owner, hold] = JSON.parse(text)
+  return { operation, owner, hold }
 }
 
 /** The revision as replies and events carry it: absent where there is none. */

@@ -7,7 +7,7 @@ import type { Event } from './event.ts'
 import { expire, nextActMs, nextDeadlineMs } from './expire.ts'
 import { forget } from './forget.ts'
 import { heard } from './heard.ts'
-import { type PlaceChanges, placeChanges, placesOfGrants } from './places.ts'
+import { type PlaceChanges, placeChanges } from './places.ts'
 import { progress } from './progress.ts'
 import { recover } from './recover.ts'
 import { addReference, dropNode, releaseReference } from './references.ts'
@@ -17,7 +17,7 @@ import { type Refused, refused } from './reply.ts'
 import { revoke } from './revoke.ts'
 import { sessionLost } from './session-lost.ts'
 import type { Resource } from './state.ts'
-import { type Context, type Turn, turnOf } from './turn.ts'
+import { type Context, Turn } from './turn.ts'
 
 /** All that follows from a step: what is returned here, nobody derives again. */
 export interface Step<C extends Command = Command> {
@@ -33,19 +33,21 @@ export interface Step<C extends Command = Command> {
 
 /** One step of one resource: applies the deadlines that are due, then the command. Changes the resource in place. */
 export function step<C extends Command>(resource: Resource, command: C, context: Context): Step<C> {
-  const turn = turnOf(resource, context)
-  const before = placesOfGrants(resource)
+  const turn = new Turn(resource, context)
   if (command.type === 'recover') recover(turn)
   expire(turn)
   const reply = isAllowed(turn, command) ? apply(turn, command) : refused('forbidden')
+  const actMs = nextActMs(resource)
   return {
     reply: reply as ReplyTo<C>,
     events: turn.events,
-    places: placeChanges(turn, before),
-    nextDeadlineMs: nextDeadlineMs(resource),
-    nextActMs: nextActMs(resource),
+    places: placeChanges(turn),
+    nextDeadlineMs: nextDeadlineMs(resource, actMs),
+    nextActMs: actMs,
   }
 }
+
+const done = { status: 'done' } as const
 
 /** One that names a node acts for it. */
 function isAllowed(turn: Turn, command: Command): boolean {
@@ -74,7 +76,7 @@ function apply(turn: Turn, command: Command): Reply {
       return acknowledge(turn, command)
     case 'expire':
     case 'recover':
-      return { status: 'done' }
+      return done
     case 'session-lost':
     case 'leave':
       return sessionLost(turn, command)

@@ -1,7 +1,7 @@
 import { EDITION } from './edition.ts'
 import type { Event } from './event.ts'
 import type { NamespacePolicy } from './policy.ts'
-import type { Lease, Resource, Waiter } from './state.ts'
+import type { Grant, Lease, Resource, Waiter } from './state.ts'
 
 /** What only whoever carries a command knows of the one that gave it. */
 export interface Facts {
@@ -21,24 +21,50 @@ export interface Context extends Facts {
   readonly sessionAlive?: boolean | undefined
   /** By which edition of the rules it is decided. Only a log that was written under an older one asks for that. */
   readonly edition?: number | undefined
+  /**
+   * What the step before this one said of the next deadline, `Infinity` where there is none: until then nothing is looked
+   * through for what is due. Absent: not known.
+   */
+  readonly nextDeadlineMs?: number | undefined
+}
+
+/** A grant that a step has changed, with the sessions that it hung off before; none where it is new. */
+interface GrantBefore {
+  readonly grant: Grant
+  readonly sessions: readonly string[]
 }
 
 /** One step under way: the resource that it may change, and what it has caused so far. */
-export interface Turn extends Context {
+export class Turn {
   readonly resource: Resource
-  readonly sessionAlive: boolean
+  readonly nowMs: number
+  readonly policy: NamespacePolicy
+  readonly fenceFloor: number
+  readonly actsFor: readonly string[] | undefined
   readonly mayQueue: boolean
+  readonly sessionAlive: boolean
   readonly edition: number
-  readonly events: Event[]
+  /** Whether a deadline may be due. */
+  readonly mayBeDue: boolean
+  readonly events: Event[] = []
+  /** These three are there once there is something in them: most steps concern one grant, and nobody who waits. */
+  grantsBefore: GrantBefore[] | undefined = undefined
   /** Waiters that have come, gone or changed what keeps them alive, with the lease that each had before the step. */
-  readonly leasesBefore: Map<Waiter, Lease | undefined>
+  leasesBefore: Map<Waiter, Lease | undefined> | undefined = undefined
   /** Those of them that do not wait any more. */
-  readonly gone: Set<Waiter>
-}
+  gone: Set<Waiter> | undefined = undefined
 
-export function turnOf(resource: Resource, context: Context): Turn {
-  const { sessionAlive = true, mayQueue = true, edition = EDITION } = context
-  return { ...context, resource, sessionAlive, mayQueue, edition, events: [], leasesBefore: new Map(), gone: new Set() }
+  constructor(resource: Resource, context: Context) {
+    this.resource = resource
+    this.nowMs = context.nowMs
+    this.policy = context.policy
+    this.fenceFloor = context.fenceFloor
+    this.actsFor = context.actsFor
+    this.mayQueue = context.mayQueue ?? true
+    this.sessionAlive = context.sessionAlive ?? true
+    this.edition = context.edition ?? EDITION
+    this.mayBeDue = (context.nextDeadlineMs ?? -Infinity) <= context.nowMs
+  }
 }
 
 /** How long an answer is kept for an ask that waited, and the last outcome of a key for those who come late. */

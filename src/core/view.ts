@@ -8,7 +8,7 @@ import { lookAtAnswer } from './memory.ts'
 import { rowOf } from './policy.ts'
 import type { AcquireReply, Json, Outcome, Skip } from './reply.ts'
 import { type Resource, revisionOf, type Waiter } from './state.ts'
-import { type Context, turnOf } from './turn.ts'
+import { type Context, Turn } from './turn.ts'
 
 /** Who holds, since when, and how far the work is. */
 export interface GrantView {
@@ -141,7 +141,7 @@ export interface AskToLookAt extends ActorName {
 
 /** Where an ask stands now. Changes nothing. */
 export function standingOf(resource: Resource, context: Context, ask: AskToLookAt): Standing {
-  const turn = turnOf(resource, context)
+  const turn = new Turn(resource, context)
   const { operation } = ask
   const grant = grantOf(turn, operation, ask)
   if (grant) return { ...granted(grant), claimed: grant.claimByMs === undefined }
@@ -155,7 +155,7 @@ export function standingOf(resource: Resource, context: Context, ask: AskToLookA
  * while nobody does it again. It is what one who asked now would skip on, and for some seconds the last success.
  */
 export function lateSkip(resource: Resource, context: Context, operation: string): Skip | undefined {
-  const turn = turnOf(resource, context)
+  const turn = new Turn(resource, context)
   const row = rowOf(turn.policy, { operation, classic: true })
   if (row?.waitersOnSuccess !== 'skip' || resource.grants.has(operation) || isInDoubt(turn, operation)) return undefined
   const skip = skipOn(turn, row, { operation, revision: undefined, disbelieved: undefined })

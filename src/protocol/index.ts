@@ -10,7 +10,9 @@ export {
   type ClientFrame,
   FRAME_LIMITS,
   type ListenFrame,
+  type RequestDefaults,
   type ServerFrame,
   type StreamScope,
   streamRoute,
+  TAKE_DEFAULTS,
 } from './stream.ts'

@@ -29,11 +29,23 @@ export interface ListenFrame {
   readonly lastId?: string | undefined
 }
 
+/** What asks and releases, and whatever else acts for a node, need not say each; the session is that of asks. */
+export interface RequestDefaults {
+  readonly namespace?: string | undefined
+  readonly node?: string | undefined
+  readonly session?: string | undefined
+}
+
+/** The requests that take namespace and node of the connection where they name none. */
+export const TAKE_DEFAULTS: ReadonlySet<RequestType> = new Set(['acquire', 'release', 'cancel', 'progress', 'renew'])
+
 /** What a client sends. */
 export interface ClientFrame {
   /** The number of the first request; the others follow one by one. Numbers rise over the life of a connection. */
   readonly from?: number
   readonly requests?: readonly RequestInput[]
+  /** From this frame on. */
+  readonly defaults?: RequestDefaults
   /** Every reply up to this number has arrived: those asks and releases are not sent again. */
   readonly acked?: number
   /** Of the requests of this frame: releases of asks that were not made on this connection alone. */

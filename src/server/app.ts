@@ -11,6 +11,7 @@ import { type Asker, newGuard } from './guard.ts'
 import { serveHealth } from './health.ts'
 import { defaultLimits, type ServerLimits } from './limits.ts'
 import { serveOpenApi } from './openapi.ts'
+import { Posts } from './posts.ts'
 import { Streams } from './streams.ts'
 import type { Token } from './tokens.ts'
 import { serveBatch, serveRequests } from './v1.ts'
@@ -40,9 +41,10 @@ export function buildApp({
   ...options
 }: AppOptions): FastifyInstance {
   const limits = { ...defaultLimits, ...options.limits }
-  const app = newFastify({ limits, https: options.https, log })
-  const streams = new Streams({ limits, timers, log })
   const guard = newGuard(tokens)
+  const posts = new Posts({ guard, log, storeId: service.storeId, maxBytes: limits.bodyBytes })
+  const app = newFastify({ limits, https: options.https, log, posts })
+  const streams = new Streams({ limits, timers, log })
   app.decorate('streams', streams)
   app.decorateRequest('asker', undefined)
 
@@ -57,11 +59,11 @@ export function buildApp({
   })
   parseBodiesAsJson(app)
   answerFailures(app, log)
-  serveRequests(app, { service, guard, log })
-  serveBatch(app, { service, guard, log })
+  serveRequests(app, { service, guard, log, posts })
+  serveBatch(app, { service, guard, log, posts })
   serveEvents(app, { service, streams, guard })
   serveWebSocket(app, { service, streams, guard, limits, timers, log })
-  serveClassic(app, { service, streams, guard, log, timers })
+  serveClassic(app, { service, streams, guard, posts, log, timers })
   serveHealth(app, service)
   serveOpenApi(app, options.version ?? '0.0.0')
   app.addHook('preClose', async () => streams.close())

@@ -1,25 +1,39 @@
 import type { FastifyInstance } from 'fastify'
+import { parse } from 'secure-json-parse'
 import { DEPTH_MAX, isTooDeep } from './depth.ts'
 import { Refusal } from './refusal.ts'
 
-/** Every body is JSON, whatever its Content-Type says. */
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** The JSON of a body, whatever its Content-Type says; nothing where there is none. */
+export function jsonFrom(body: Buffer | undefined): unknown {
+  if (!body || body.length === 0) return undefined
+  let text: string
+  try {
+    text = decoder.decode(body)
+  } catch {
+    throw new Refusal('bad-request', 'The body is not UTF-8; send JSON in UTF-8.')
+  }
+  if (text.length === 0) return undefined
+  let value: unknown
+  try {
+    value = parse(text, undefined, { protoAction: 'error', constructorAction: 'error' })
+  } catch {
+    throw new Refusal('bad-request', 'The body is not JSON, or has a key like __proto__; send plain JSON.')
+  }
+  if (isTooDeep(value)) throw new Refusal('bad-request', `The JSON is nested deeper than ${DEPTH_MAX} levels.`)
+  return value
+}
+
+/** Every body is JSON. */
 export function parseBodiesAsJson(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser('error', 'error')
-  const decoder = new TextDecoder('utf-8', { fatal: true })
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
-    let text: string
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      text = decoder.decode(body as Buffer)
-    } catch {
-      return done(new Refusal('bad-request', 'The body is not UTF-8; send JSON in UTF-8.'))
+      done(null, jsonFrom(body as Buffer))
+    } catch (error) {
+      done(error as Error)
     }
-    if (text.length === 0) return done(null, undefined)
-    parse(request, text, (error, value) => {
-      if (error) done(new Refusal('bad-request', 'The body is not JSON, or has a key like __proto__; send plain JSON.'))
-      else if (isTooDeep(value)) done(new Refusal('bad-request', `The JSON is nested deeper than ${DEPTH_MAX} levels.`))
-      else done(null, value)
-    })
   })
   // GET /lock/status may carry its fields in a body.
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })

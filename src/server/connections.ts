@@ -1,4 +1,4 @@
-import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type RequestListener, STATUS_CODES } from 'node:http'
 import type { ServerOptions as TlsOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
@@ -6,6 +6,7 @@ import { errorBody, errors } from '../protocol/index.ts'
 import type { Log } from '../service/index.ts'
 import { refuse } from './failures.ts'
 import type { ServerLimits } from './limits.ts'
+import type { Posts } from './posts.ts'
 import { bodyOf } from './refusal.ts'
 
 const LINGER_MS = 500
@@ -14,10 +15,12 @@ interface Connections {
   readonly limits: ServerLimits
   readonly https: TlsOptions | undefined
   readonly log: Log
+  /** What is answered before Fastify. */
+  readonly posts: Posts
 }
 
 /** Fastify with limits on what a connection may cost: how long its request takes to arrive, how large it is. */
-export function newFastify({ limits, https, log }: Connections): FastifyInstance {
+export function newFastify({ limits, https, log, posts }: Connections): FastifyInstance {
   const options = {
     headersTimeout: limits.requestMs,
     // How often half-open connections are looked for.
@@ -35,6 +38,9 @@ export function newFastify({ limits, https, log }: Connections): FastifyInstance
     clientErrorHandler: answerBrokenRequest,
     ...(https ? { https: { ...options, ...https } } : { http: options }),
   }) as FastifyInstance
+  const [serve] = app.server.listeners('request') as [RequestListener]
+  app.server.removeAllListeners('request')
+  app.server.on('request', (request, response) => posts.take(request, response) || serve(request, response))
   app.addHook('onSend', async (request, reply) => {
     if (reply.statusCode === errors['too-large'].status) closeUnread(request.raw)
   })

@@ -2,11 +2,18 @@
 export const DEPTH_MAX = 64
 
 export function isTooDeep(root: unknown): boolean {
-  if (typeof root !== 'object' || root === null) return false
+  if (isShallow(root)) return false
   let level: unknown[] = [root]
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > DEPTH_MAX) return true
     level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []))
   }
   return false
+}
+
+/** Most are: an object of plain values, or not even that. */
+function isShallow(root: unknown): boolean {
+  if (typeof root !== 'object' || root === null) return true
+  for (const name in root) if (typeof (root as Record<string, unknown>)[name] === 'object') return false
+  return true
 }

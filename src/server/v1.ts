@@ -1,39 +1,60 @@
 import type { FastifyInstance } from 'fastify'
-import { batchRoute, errors, LIMITS, type ReplyOf, type Request, type RequestType, routes } from '../protocol/index.ts'
+import {
+  batchRoute,
+  type ErrorBody,
+  errors,
+  LIMITS,
+  type ReplyOf,
+  type Request,
+  type RequestType,
+  routes,
+} from '../protocol/index.ts'
 import type { Asked, Log, Service } from '../service/index.ts'
 import { check, isRequestType } from './check.ts'
-import type { Guard } from './guard.ts'
+import type { Asker, Guard } from './guard.ts'
+import type { Posts } from './posts.ts'
 import { bodyOf, Refusal } from './refusal.ts'
 
 interface V1Options {
   readonly service: Service
   readonly guard: Guard
   readonly log: Log
+  readonly posts: Posts
 }
 
 /** Every request type at its route: what was checked goes to the service, what it says goes back. */
-export function serveRequests(app: FastifyInstance, { service, guard }: V1Options): void {
+export function serveRequests(app: FastifyInstance, { service, guard, posts }: V1Options): void {
+  const answer = async (type: RequestType, input: unknown, asker: Asker) => {
+    const asked = check(type, input)
+    const facts = guard.check(asker, asked)
+    const body = await service.call(asked, facts)
+    return { status: statusOf(body), body }
+  }
   for (const [type, { method, path }] of Object.entries(routes) as [RequestType, (typeof routes)[RequestType]][]) {
-    app.route({
-      method,
-      url: path,
-      handler: async (request, reply) => {
-        const asked = check(type, method === 'GET' ? request.query : request.body)
-        const facts = guard.check(request.asker, asked)
-        const answer = await service.call(asked, facts)
-        return reply.code(statusOf(answer)).send(answer)
-      },
-    })
+    if (method === 'POST') posts.add(app, { path, refused, answer: (body, asker) => answer(type, body, asker) })
+    else
+      app.route({
+        method,
+        url: path,
+        handler: async (request, reply) => {
+          const { status, body } = await answer(type, method === 'GET' ? request.query : request.body, request.asker)
+          return reply.code(status).send(body)
+        },
+      })
   }
 }
 
+function refused(body: ErrorBody) {
+  return { status: errors[body.code].status, body }
+}
+
 /** POST /v1/batch: nothing is done unless every request of it is good. */
-export function serveBatch(app: FastifyInstance, { service, guard, log }: V1Options): void {
-  app.post(batchRoute.path, async (request) => {
-    const asked = batchOf(request.body)
+export function serveBatch(app: FastifyInstance, { service, guard, log, posts }: V1Options): void {
+  const answer = async (body: unknown, asker: Asker) => {
+    const asked = batchOf(body)
     const facts = asked.map((one, index) => {
       try {
-        return guard.check(request.asker, one)
+        return guard.check(asker, one)
       } catch (error) {
         throw error instanceof Refusal ? new Refusal(error.code, `requests.${index}: ${error.message}`) : error
       }
@@ -44,8 +65,9 @@ export function serveBatch(app: FastifyInstance, { service, guard, log }: V1Opti
       asked.map((request, index) => ({ request, facts: facts[index]! })),
       log,
     )
-    return { replies }
-  })
+    return { status: 200, body: { replies } }
+  }
+  posts.add(app, { path: batchRoute.path, refused, answer })
 }
 
 function answersOf(service: Service, asked: readonly Asked[], log: Log): Promise<ReplyOf<RequestType>[]> {

@@ -34,7 +34,7 @@ export interface Asked {
 }
 
 /** Given the reply to the request at this place of the list, or what was thrown in its place. */
-export type Tell = (index: number, reply: ReplyOf<RequestType> | undefined, error?: unknown) => void
+type Tell = (index: number, reply: ReplyOf<RequestType> | undefined, error?: unknown) => void
 
 /** Core and store, joined: requests in, replies out, events to those who listen, deadlines kept. */
 export class Service {

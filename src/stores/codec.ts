@@ -1,4 +1,15 @@
-import type { Contradiction, Grant, KeptSuccess, Lease, Pause, RecentOutcome, Resource } from '../core/index.ts'
+import {
+  addReference,
+  type Contradiction,
+  type Grant,
+  type KeptSuccess,
+  type Lease,
+  type Pause,
+  type RecentOutcome,
+  type Resource,
+  SmallMap,
+  toWrite,
+} from '../core/index.ts'
 
 /**
  * How a resource is written down, as JSON with what is empty left out. Maps become lists in their own order, so that a
@@ -39,14 +50,11 @@ export function restore(resource: Resource, written: WrittenResource): void {
   resource.ticket = written.ticket ?? 0
   resource.successes = written.successes ?? 0
   for (const grant of written.grants ?? [])
-    resource.grants.set(grant.operation, { ...grant, holds: new Map(grant.holds) })
-  fill(resource.pauses, written.pauses)
-  fill(resource.kept, written.kept)
-  fill(resource.recent, written.recent)
-  fill(resource.contradicted, written.contradicted)
-  for (const node of written.references ?? []) resource.references.add(node)
-}
-
-function fill<Value>(map: Map<string, Value>, entries: readonly [string, Value][] = []): void {
-  for (const [key, value] of entries) map.set(key, value)
+    toWrite(resource, 'grants').set(grant.operation, { ...grant, holds: new SmallMap(grant.holds) })
+  for (const [operation, pause] of written.pauses ?? []) toWrite(resource, 'pauses').set(operation, pause)
+  for (const [operation, kept] of written.kept ?? []) toWrite(resource, 'kept').set(operation, kept)
+  for (const [operation, recent] of written.recent ?? []) toWrite(resource, 'recent').set(operation, recent)
+  for (const [operation, contradiction] of written.contradicted ?? [])
+    toWrite(resource, 'contradicted').set(operation, contradiction)
+  for (const node of written.references ?? []) addReference(resource, node)
 }

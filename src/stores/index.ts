@@ -26,6 +26,7 @@ export {
   type AskAt,
   type Clock,
   type Counts,
+  type DirectSteps,
   type ListQuery,
   type Page,
   type Place,

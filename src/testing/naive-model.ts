@@ -4,10 +4,20 @@
  * the two shows as a difference. Read it beside the design: `naive-acquire.ts`, then the other commands here; what several
  * of them do is in `naive-rules.ts`.
  */
-import type { Cancel, Command, HeardAsker, Leave, Release, Renew, Reply, SessionLost } from '../core/index.ts'
+import type {
+  Acknowledge,
+  Cancel,
+  Command,
+  HeardAsker,
+  Leave,
+  Release,
+  Renew,
+  Reply,
+  SessionLost,
+} from '../core/index.ts'
 import { NaiveAcquire } from './naive-acquire.ts'
 import { no } from './naive-rules.ts'
-import type { Actor, Ask, Lease, Memory, Model, ModelContext } from './naive-state.ts'
+import type { Actor, Ask, Lease, Model, ModelContext } from './naive-state.ts'
 
 export { type Model, newModel } from './naive-state.ts'
 
@@ -59,13 +69,9 @@ class NaiveStep extends NaiveAcquire {
       case 'heard':
         for (const asker of command.askers) m.answers = m.answers.filter((each) => !this.isHeard(each, asker))
         return { status: 'done' } as Reply
-      case 'acknowledge': {
-        const { operation: op, hold } = command
-        const isIt = (each: Memory) =>
-          each.op === op && each.hold === hold && this.isNamed({ owner: each.owner, node: each.node! }, command)
-        m.released = m.released.filter((each) => !isIt(each))
+      case 'acknowledge':
+        m.released = m.released.filter((each) => !this.isAcknowledged(each, command))
         return { status: 'done' } as Reply
-      }
       case 'leave':
       case 'session-lost':
         return this.loseSession(command)
@@ -207,6 +213,10 @@ class NaiveStep extends NaiveAcquire {
   isHeard({ op, owner, node, hold, answer }: Model['answers'][number], asker: HeardAsker): boolean {
     const isSame = 'fence' in answer && answer.fence === asker.fence
     return op === asker.operation && hold === '-' && this.isNamed({ owner, node: node! }, asker) && isSame
+  }
+
+  isAcknowledged({ op, owner, node, hold }: Model['released'][number], c: Acknowledge): boolean {
+    return op === c.operation && hold === c.hold && this.isNamed({ owner, node: node! }, c)
   }
 
   loseSession(c: SessionLost | Leave): Reply {

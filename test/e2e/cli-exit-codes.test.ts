@@ -150,6 +150,16 @@ describe.concurrent('baton run exits', () => {
     )
   })
 
+  test('who still uses it is shown by the very command that the refusal names, in its namespace', async () => {
+    const inContent = ['--namespace', 'content'] as const
+    await server.baton('refs', 'add', 'used', '--node', 'other', ...inContent)
+    const { stderr } = await server.baton('run', 'delete', 'used', '--node', 'me', ...inContent, ...sh(''))
+    const named = /`baton ([^`]*)` shows them/.exec(stderr)?.[1]?.split(' ') ?? []
+    expect(await server.baton(...named)).toMatchObject({ code: 0, stdout: 'other\n' })
+    const elsewhere = await server.baton('refs', 'list', 'used', '--namespace', 'else')
+    expect(elsewhere).toMatchObject({ stdout: '', stderr: 'baton: no node uses used in the namespace else\n' })
+  })
+
   test('75 where it is busy and it does not want to wait, or not any longer', async () => {
     await whileHeld('busy', async () => {
       const ask = (...flags: string[]) => server.baton('run', 'pull', 'busy', ...flags, ...sh(''))

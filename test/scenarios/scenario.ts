@@ -1,9 +1,9 @@
-import { type Acquire, type Facts, SHARED_HOLD } from '../../src/core/index.ts'
+import { type Acknowledge, type Acquire, type Facts, SHARED_HOLD } from '../../src/core/index.ts'
 import type { WireEvent } from '../../src/protocol/index.ts'
 import { policySchema, requestSchemas } from '../../src/protocol/schemas.ts'
 import { Service } from '../../src/service/index.ts'
 import { openMemoryStore } from '../../src/stores/memory/index.ts'
-import type { Address } from '../../src/stores/store.ts'
+import type { Address, Store } from '../../src/stores/store.ts'
 import { SimulatedClock, settled } from '../../src/testing/index.ts'
 
 /*
@@ -34,6 +34,7 @@ class World {
   readonly #fences = new Map<string, number>()
   readonly #policy: { namespaces: Record<string, Record<string, unknown>> } = { namespaces: { default: {} } }
   #service: Service | undefined
+  #store: Store | undefined
   #printed: string[] = []
 
   async perform(line: string): Promise<string[]> {
@@ -92,6 +93,8 @@ class World {
         return this.#reply('release', { ...held, fence, outcome: 'cancelled' }, facts)
       case 'cancels':
         return this.#reply('cancel', held, facts)
+      case 'acknowledges':
+        return this.#print(printed(await this.#acknowledge({ namespace: 'default', ...held }, facts), this.#startMs))
       case 'renews':
         return this.#reply('renew', { ...place, ...actor, ...(fence !== undefined && { fence }) }, facts)
       case 'reports': {
@@ -149,6 +152,7 @@ class World {
   async #live(): Promise<Service> {
     if (!this.#service) {
       const store = openMemoryStore({ clock: this.#clock, policy: policySchema.parse(this.#policy) })
+      this.#store = store
       this.#service = new Service({ store, timers: this.#clock })
       await this.#service.listen({ of: 'all' }, (event) => {
         if (event.type !== 'state') this.#print(`> ${printedEvent(event, this.#startMs)}`)
@@ -167,6 +171,12 @@ class World {
   async #classic(fields: object, facts: Facts): Promise<Reply> {
     const command = { type: 'acquire', ttlMs: 3_600_000, ...fields, classic: true } as unknown as Acquire & Address
     return (await (await this.#live()).command(command, facts)) as unknown as Reply
+  }
+
+  /** As a server does for a client that has heard how its ask ended. */
+  async #acknowledge(ask: Omit<Acknowledge, 'type'> & Address, facts: Facts): Promise<Reply> {
+    await this.#live()
+    return { ...(await this.#store!.step(ask, { ...ask, type: 'acknowledge' }, facts)) }
   }
 
   async #reply(type: keyof typeof requestSchemas, fields: object, facts?: Facts): Promise<void> {

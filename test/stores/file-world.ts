@@ -185,6 +185,10 @@ export class Caller {
     if (random.chance(0.2)) return { type: 'cancel', operation, owner: node, hold }
     if (random.chance(0.2)) return { type: 'renew', operation, owner: node, fence }
     if (random.chance(0.1)) return { type: 'revoke', operation }
+    if (random.chance(0.2)) {
+      const ended = `${this.#holds - random.pick([0, 1, 2])}`
+      return { type: 'acknowledge', operation, owner: node, hold: ended, ...(random.chance(0.5) && { node }) }
+    }
     if (random.chance(0.1)) return { type: random.pick(['add-reference', 'drop-node'] as const), node }
     const outcome = random.chance(0.5)
       ? ({ outcome: 'success', result: { node } } as const)

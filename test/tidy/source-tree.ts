@@ -31,12 +31,15 @@ export interface SourceFile {
 export type SourceTree = ReadonlyMap<string, SourceFile>
 
 const SOURCE = /\.(ts|mjs)$/
+/** Of packages that the benchmarks have installed for themselves. */
+const FOREIGN = /\bnode_modules\//
 
 export function readTree(root: string, folders: readonly string[]): SourceTree {
   const paths = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => posix.join(folder, path)),
   )
-  const texts = paths.filter((path) => SOURCE.test(path)).map((path) => [path, readFileSync(join(root, path), 'utf8')])
+  const own = paths.filter((path) => SOURCE.test(path) && !FOREIGN.test(path))
+  const texts = own.map((path) => [path, readFileSync(join(root, path), 'utf8')])
   return treeOf(Object.fromEntries(texts))
 }
 

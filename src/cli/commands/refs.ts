@@ -50,9 +50,16 @@ Example:
       const { value, lines } = await withBaton(flags, context, (baton) =>
         resource === undefined ? allUsed(baton, flags) : usersOf(baton, resource),
       )
+      if (lines.length === 0 && !flags.json) context.stderr.write(nobodyUses(resource, flags))
       context.stdout.write(flags.json ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join(''))
       done(EXIT.ok)
     })
+}
+
+/** An empty list may be that of another namespace than was meant. */
+function nobodyUses(resource: string | undefined, { namespace }: ListFlags): string {
+  const where = resource === undefined && namespace === undefined ? '' : ` in the namespace ${namespace ?? 'default'}`
+  return `baton: no node uses ${resource ?? 'anything'}${where}\n`
 }
 
 /** For programs, and for people. */

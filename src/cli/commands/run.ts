@@ -10,7 +10,10 @@ export const add: AddCommand = (program, context, done) => {
     .argument('<cmd...>', 'after --: exit 0 is success, anything else failure')
     .usage('[options] <operation> <resource> -- <cmd...>')
   addRunOptions(addSkipOptions(command), context)
-    .addHelpText('after', `${skipHelp}\n\nExample:\n  $ baton run pull sha256:abc --wait 10m -- ./fetch sha256:abc`)
+    .addHelpText(
+      'after',
+      `${skipHelp}\n\nExample:\n  $ baton run pull sha256:abc --namespace content --wait 10m -- ./fetch sha256:abc`,
+    )
     .action(async (operation: string, resource: string, cmd: string[], flags: RunFlags) => {
       done(await runWith(flags, { intent: 'run', operation, resource, command: cmd }, context))
     })

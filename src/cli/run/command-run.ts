@@ -18,6 +18,8 @@ export interface CommandRun {
   readonly queueing: boolean
   readonly revision: string | undefined
   readonly force: boolean
+  /** The one that was named, for what is said to people. */
+  readonly namespace: string | undefined
   /** How long a success is good; absent: as the table says. */
   readonly keepMs: number | undefined
   readonly permanentExits: readonly number[]
@@ -178,7 +180,7 @@ function skipText({ operation, resource }: CommandRun, done: Extract<Done<unknow
 }
 
 /** A CMD that ran has said itself what went wrong; all the rest gets a sentence. */
-function explained(error: unknown, { operation, resource }: CommandRun, started: boolean): unknown {
+function explained(error: unknown, { operation, resource, namespace }: CommandRun, started: boolean): unknown {
   if (error instanceof CommandFailed) return new Exit(error.code, started ? '' : error.message)
   // A lost grant names what it was of.
   if (!(error instanceof BatonError) || error instanceof GrantLostError) return error
@@ -187,7 +189,8 @@ function explained(error: unknown, { operation, resource }: CommandRun, started:
   const { code, sentence } = exitOf(error)
   const what = `${operation} ${resource}`
   if (error.code !== 'in-use') return new Exit(code, `${what}: ${sentence}`)
-  const shown = `\`baton refs list ${resource}\` shows them`
+  const where = namespace === undefined ? '' : ` --namespace ${namespace}`
+  const shown = `\`baton refs list ${resource}${where}\` shows them`
   return operation === 'delete'
     ? new Exit(code, `${what}: other nodes use it, ${shown}; the reference of this node, if it had one, was dropped`)
     : new Exit(code, `${what}: nodes use it, ${shown}`)

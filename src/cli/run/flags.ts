@@ -56,6 +56,7 @@ export function runWith(
   const run: CommandRun = {
     keepMs: undefined,
     ...what,
+    namespace: flags.namespace,
     waitMs: flags.wait === undefined ? undefined : parseDuration(flags.wait, { maxMs: LIMITS.waitMaxMs }),
     queueing: flags.queue,
     revision: flags.revision,

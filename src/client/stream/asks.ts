@@ -1,4 +1,5 @@
 import { errors, type ReplyOf, type RequestType } from '../../protocol/index.ts'
+import { ONLY_HOLD } from '../place.ts'
 import type { InputOf } from '../transport.ts'
 
 /** It was asked for on several connections: a copy may still be under way on one of them. */
@@ -15,13 +16,15 @@ export class Asks {
   isOnOneConnection(request: InputOf<RequestType>, connection: number): boolean {
     switch (request.type) {
       case 'acquire': {
-        const before = this.#connections.get(request.hold!)
-        this.#connections.set(request.hold!, before === undefined || before === connection ? connection : SEVERAL)
+        const name = nameOf(request)
+        const before = this.#connections.get(name)
+        this.#connections.set(name, before === undefined || before === connection ? connection : SEVERAL)
         return true
       }
       case 'release': {
-        const isOne = this.#connections.get(request.hold!) === connection
-        if (!isOne) this.#connections.set(request.hold!, SEVERAL)
+        const name = nameOf(request)
+        const isOne = this.#connections.get(name) === connection
+        if (!isOne) this.#connections.set(name, SEVERAL)
         return isOne
       }
       default:
@@ -31,7 +34,7 @@ export class Asks {
 
   /** It is sent by another way than a connection: of that, too, a copy may arrive later. */
   sentElsewhere(request: InputOf<RequestType>): void {
-    if (request.type === 'acquire') this.#connections.set(request.hold!, SEVERAL)
+    if (request.type === 'acquire') this.#connections.set(nameOf(request), SEVERAL)
   }
 
   /** After a final answer nothing more is asked under that hold id. Where Baton cannot say, the same is asked again. */
@@ -42,6 +45,11 @@ export class Asks {
       request.type === 'release' ||
       request.type === 'cancel' ||
       (request.type === 'acquire' && status !== 'granted' && status !== 'queued')
-    if (isOver) this.#connections.delete(request.hold!)
+    if (isOver) this.#connections.delete(nameOf(request))
   }
+}
+
+/** An owner of its own has one ask, whose hold needs no name of its own. */
+function nameOf({ owner, hold }: { readonly owner?: string | undefined; readonly hold?: string | undefined }): string {
+  return hold === ONLY_HOLD ? owner! : hold!
 }

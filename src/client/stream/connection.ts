@@ -2,6 +2,7 @@ import {
   FRAME_LIMITS,
   type ListenFrame,
   type ReplyOf,
+  type RequestDefaults,
   type RequestType,
   type ServerFrame,
 } from '../../protocol/index.ts'
@@ -9,6 +10,7 @@ import type { ClientClock } from '../clock.ts'
 import { UnavailableError } from '../errors.ts'
 import type { InputOf, StreamHandlers } from '../transport.ts'
 import type { Asks } from './asks.ts'
+import { requestText } from './request-text.ts'
 import type { Wire, WireEnd } from './wire.ts'
 
 type AnyRequest = InputOf<RequestType>
@@ -36,6 +38,8 @@ interface ConnectionOptions {
 
 /** Four bytes each at most; the last request may be as large as a body. */
 const CHARS_PER_FRAME = FRAME_LIMITS.bytes / 4
+/** So long a request waits at most for a frame that is under way. */
+const HOLD_MS = 2
 /** While so much has not left, nothing more is sent: it gathers. */
 const UNSENT_MAX = 1024 * 1024
 /** Heartbeats come every 15 s: a connection that is silent for longer than this is dead, whatever TCP thinks. */
@@ -55,11 +59,15 @@ export class Connection {
   #requests: AnyRequest[] = []
   #listen: ListenFrame[] = []
   #unlisten: number[] = []
+  #defaults: RequestDefaults = {}
   #lastNumber = 0
   #lastListen = 0
   #acked = 0
   #lastHeardMs: number
   #isScheduled = false
+  /** A frame is under way, and nothing has come since. */
+  #isAwaiting = false
+  #isHolding = false
   /** When the next look at what is late is due; never where there is nothing that could be. */
   #checkAtMs = Infinity
   #cancelCheck = () => {}
@@ -104,6 +112,8 @@ export class Connection {
       this.#useless('what it sent is no frame', { isForbidden: !this.#isGreeted })
       return
     }
+    this.#isAwaiting = false
+    if (this.#requests.length > 0) this.#later()
     const { store, replies, events, ended } = frame
     if (store !== undefined) {
       this.#isGreeted = true
@@ -165,19 +175,38 @@ export class Connection {
   #flush(): void {
     this.#isScheduled = false
     const { wire } = this.#options
-    while (!this.#isClosed && wire.unsent < UNSENT_MAX) {
+    while (!this.#isClosed && wire.unsent < UNSENT_MAX && !this.#isGathering()) {
       const text = this.#nextFrame()
       if (text === undefined) return
+      this.#isAwaiting = true
       wire.send(text, () => {
         if (this.#requests.length > 0) this.#later()
       })
     }
   }
 
+  /**
+   * While a frame is under way, what comes up gathers for the next one, for a moment at most: many callers then share a frame,
+   * and one that is alone never waits.
+   */
+  #isGathering(): boolean {
+    if (!this.#isAwaiting || this.#requests.length === 0) return false
+    if (!this.#isHolding) {
+      this.#isHolding = true
+      this.#options.clock.after(HOLD_MS, () => {
+        this.#isHolding = false
+        this.#isAwaiting = false
+        this.#flush()
+      })
+    }
+    return true
+  }
+
   #nextFrame(): string | undefined {
     const from = this.#lastNumber - this.#requests.length + 1
     const fields: string[] = []
     const keep: number[] = []
+    if (this.#hasNewDefaults()) fields.push(`"defaults":${JSON.stringify(this.#defaults)}`)
     const texts = this.#nextTexts(from, keep)
     if (texts.length > 0) fields.push(`"from":${from},"requests":[${texts.join(',')}]`)
     if (keep.length > 0) fields.push(`"keep":${JSON.stringify(keep)}`)
@@ -194,6 +223,15 @@ export class Connection {
     return `{${fields.join(',')}}`
   }
 
+  /** Those of the first ask, and again where there is another session. */
+  #hasNewDefaults(): boolean {
+    const ask = this.#requests.find((request): request is InputOf<'acquire'> => request.type === 'acquire')
+    if (!ask || ask.session === this.#defaults.session) return false
+    const { namespace, node, session } = ask
+    this.#defaults = { namespace, node, session }
+    return true
+  }
+
   /** As many requests as go into one frame, as text; those among them that have to be remembered. */
   #nextTexts(from: number, keep: number[]): string[] {
     const texts: string[] = []
@@ -201,7 +239,7 @@ export class Connection {
     for (const request of this.#requests) {
       if (texts.length === FRAME_LIMITS.requests || chars > CHARS_PER_FRAME) break
       if (!this.#options.asks.isOnOneConnection(request, this.number)) keep.push(from + texts.length)
-      const text = JSON.stringify(request)
+      const text = requestText(request, this.#defaults)
       chars += text.length
       texts.push(text)
     }

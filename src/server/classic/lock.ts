@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { errors, type ReplyOf } from '../../protocol/index.ts'
-import { bodyOf } from '../refusal.ts'
 import { askOf, type ClassicAsk, NAMESPACE, placeOf } from './ask.ts'
 import { PLACE_TTL_MS } from './key-watches.ts'
 import type { ClassicOptions } from './options.ts'
@@ -9,23 +8,19 @@ import type { ClassicOptions } from './options.ts'
 const LEASE_MS = 3_600_000
 
 /** POST /lock: ask, ask again, or claim. */
-export function serveLock(app: FastifyInstance, { service, watches, guard, log }: ClassicOptions): void {
-  app.route({
-    method: 'POST',
-    url: '/lock',
-    handler: async (request, reply) => {
-      const ask = askOf(request.body)
-      const facts = guard.checkClassic(request.asker, { namespace: NAMESPACE })
+export function serveLock(app: FastifyInstance, { service, watches, guard, posts }: ClassicOptions): void {
+  posts.add(app, {
+    path: '/lock',
+    answer: async (input, asker) => {
+      const ask = askOf(input)
+      const facts = guard.checkClassic(asker, { namespace: NAMESPACE })
       const answer = await service.command(acquireOf(ask), facts)
       if (answer.status === 'queued') watches.queued(ask)
       else watches.answered(ask)
       const body = lockBody(answer)
-      return reply.code('error' in body ? 403 : 200).send(body)
+      return { status: 'error' in body ? 403 : 200, body }
     },
-    errorHandler: (error, _request, reply) => {
-      const { code, message } = bodyOf(error, log)
-      return reply.code(errors[code].status).send(refusal(message))
-    },
+    refused: ({ code, message }) => ({ status: errors[code].status, body: refusal(message) }),
   })
 }
 

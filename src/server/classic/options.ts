@@ -1,5 +1,6 @@
 import type { Log, Service, Timers } from '../../service/index.ts'
 import type { Guard } from '../guard.ts'
+import type { Posts } from '../posts.ts'
 import type { Streams } from '../streams.ts'
 import type { KeyWatches } from './key-watches.ts'
 
@@ -9,6 +10,7 @@ export interface ClassicOptions {
   readonly streams: Streams
   readonly watches: KeyWatches
   readonly guard: Guard
+  readonly posts: Posts
   readonly log: Log
   readonly timers: Timers
 }

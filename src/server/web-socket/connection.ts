@@ -1,4 +1,13 @@
-import type { ErrorBody, ListenFrame, ReplyOf, RequestType, ServerFrame, WireEvent } from '../../protocol/index.ts'
+import {
+  type ErrorBody,
+  type ListenFrame,
+  type ReplyOf,
+  type RequestDefaults,
+  type RequestType,
+  type ServerFrame,
+  TAKE_DEFAULTS,
+  type WireEvent,
+} from '../../protocol/index.ts'
 import type { Asked, Scope, Service } from '../../service/index.ts'
 import { BadFrame, frameFrom } from './frame.ts'
 
@@ -43,6 +52,7 @@ export class Connection {
   readonly #listening = new Map<number, () => void>()
   /** Releases that were told, oldest first: what they ended is remembered until the client says that it knows. */
   #released: { readonly number: number; readonly ask: Ask }[] = []
+  #defaults: RequestDefaults = {}
   #lastNumber = 0
   #unanswered = 0
   #isPaused = false
@@ -57,7 +67,8 @@ export class Connection {
   receive(text: string): void {
     if (this.#isClosed) return
     try {
-      const { from = 0, requests, acked, keep, listen, unlisten } = frameFrom(text, this.#lastNumber)
+      const { defaults, from = 0, requests, acked, keep, listen, unlisten } = frameFrom(text, this.#lastNumber)
+      if (defaults) this.#defaults = defaults
       if (acked !== undefined) this.#forget(acked)
       if (requests) this.#ask(from, requests, keep)
       for (const each of listen ?? []) this.#listen(each)
@@ -86,7 +97,7 @@ export class Connection {
     const asked: Asked[] = []
     const numbers: number[] = []
     for (const [index, input] of inputs.entries()) {
-      const one = check(input)
+      const one = check(this.#completed(input))
       if ('request' in one) {
         asked.push(one)
         numbers.push(from + index)
@@ -101,6 +112,17 @@ export class Connection {
       if (reply?.status === 'released' && !keep?.includes(number)) this.#noteReleased(number, asked[index]!)
     })
     this.#pauseOrResume()
+  }
+
+  /** With what it has left to the defaults. */
+  #completed(input: unknown): unknown {
+    if (typeof input !== 'object' || input === null) return input
+    const { namespace, node, session } = this.#defaults
+    const request = input as { type?: unknown; namespace?: unknown; node?: unknown; session?: unknown }
+    if (namespace !== undefined && TAKE_DEFAULTS.has(request.type as RequestType)) request.namespace ??= namespace
+    if (node !== undefined && TAKE_DEFAULTS.has(request.type as RequestType)) request.node ??= node
+    if (session !== undefined && request.type === 'acquire') request.session ??= session
+    return request
   }
 
   #noteReleased(number: number, { request }: Asked): void {

@@ -19,14 +19,20 @@ const listens = z
   )
   .max(FRAME_LIMITS.requests)
 
-const FIELDS = new Set(['from', 'requests', 'acked', 'keep', 'listen', 'unlisten'])
+const defaultsSchema = z.strictObject({
+  namespace: idSchema.optional(),
+  node: idSchema.optional(),
+  session: z.string().optional(),
+})
+
+const FIELDS = new Set(['defaults', 'from', 'requests', 'acked', 'keep', 'listen', 'unlisten'])
 
 /** The frame as it came, its requests still to be checked one by one. `lastNumber`: of the request before. */
 export function frameFrom(text: string, lastNumber: number): ClientFrame & { readonly requests?: readonly unknown[] } {
   const frame = parsed(text)
   for (const field of Object.keys(frame))
     if (!FIELDS.has(field)) throw new BadFrame(`unknown field ${field.slice(0, 64)}`)
-  const { from, requests, acked, keep, listen, unlisten } = frame
+  const { defaults, from, requests, acked, keep, listen, unlisten } = frame
   if (requests !== undefined) {
     if (!Array.isArray(requests) || requests.length === 0 || requests.length > FRAME_LIMITS.requests)
       throw new BadFrame(`requests must be a list of 1 to ${FRAME_LIMITS.requests}`)
@@ -37,6 +43,8 @@ export function frameFrom(text: string, lastNumber: number): ClientFrame & { rea
   for (const [name, numbers] of Object.entries({ keep, unlisten }))
     if (numbers !== undefined && !(Array.isArray(numbers) && numbers.every(isNumber)))
       throw new BadFrame(`${name} must be a list of numbers`)
+  if (defaults !== undefined && !defaultsSchema.safeParse(defaults).success)
+    throw new BadFrame('defaults must be an object with namespace, node and session')
   return { ...frame, ...(listen !== undefined && { listen: listensFrom(listen) }) } as ClientFrame
 }
 

@@ -8,11 +8,15 @@ import type { SessionRequest, VersionedPolicy } from '../store.ts'
  */
 export type Entry =
   | readonly ['step', nowMs: number, namespace: string, resource: string, command: Command, facts?: Facts]
+  /** An `acknowledge`, which comes with every lock that has ended: written shorter. */
+  | readonly ['acked', nowMs: number, namespace: string, resource: string, ...ask: AckedAsk]
   | readonly ['open', session: SessionRequest]
   | readonly ['end', session: string]
   | readonly ['policy', SaidStoredPolicy]
   /** What follows was decided by this edition of the rules; where it names none, and before the first of them, by the first. */
   | readonly ['restart', nowMs: number, edition?: number]
+
+type AckedAsk = readonly [operation: string, owner: string, hold: string, node: string | null]
 
 export interface StoredPolicy extends VersionedPolicy {
   /** The policy that the store was last opened with: an applied one stays until that is another. */
@@ -40,6 +44,12 @@ export function replay(resident: Resident, entry: Entry): number | undefined {
     case 'step': {
       const [, nowMs, namespace, resource, command, facts] = entry
       resident.run({ namespace, resource }, { command, facts, nowMs })
+      return nowMs
+    }
+    case 'acked': {
+      const [, nowMs, namespace, resource, operation, owner, hold, node] = entry
+      const command = { type: 'acknowledge', operation, node: node ?? undefined, owner, hold } as const
+      resident.run({ namespace, resource }, { command, nowMs })
       return nowMs
     }
     case 'open':

@@ -223,6 +223,11 @@ export async function removeBefore(
 }
 
 function stepText({ nowMs, namespace, resource, command, facts }: StepTaken): string {
+  if (command.type === 'acknowledge' && !facts) {
+    const { operation, owner, hold, node = null } = command
+    const acked: Entry = ['acked', nowMs, namespace, resource, operation, owner, hold, node]
+    return JSON.stringify(acked)
+  }
   const what = ['step', nowMs, namespace, resource, command] as const
   const entry: Entry = facts ? [...what, facts] : what
   return JSON.stringify(entry)

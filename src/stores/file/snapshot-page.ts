@@ -37,11 +37,12 @@ export class SnapshotPage {
   /** `text`: of one that is live; one that sleeps has it already. */
   add(slot: Slot, { hash, deadlineMs }: SnapshotRecord, text: string | undefined): void {
     const length = text === undefined ? slot.to - slot.from : 3 * text.length
-    const most = this.#size + HEAD + 3 * slot.name.length + length
+    const { name } = slot
+    const most = this.#size + HEAD + 3 * name.length + length
     if (most > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(most)
     const at = this.#size
     const bytes = this.#bytes
-    const textAt = at + HEAD + bytes.write(slot.name, at + HEAD)
+    const textAt = at + HEAD + bytes.write(name, at + HEAD)
     const end =
       textAt + (text === undefined ? slot.page.copy(bytes, textAt, slot.from, slot.to) : bytes.write(text, textAt))
     this.#head(at, {

@@ -67,7 +67,7 @@ function placeAll(payload: Buffer, resident: Resident): number {
       resident.shards.cold.add({ page: payload, nameFrom, from, to, hash, deadlineMs })
       continue
     }
-    const slot = new Slot(payload.toString('utf8', nameFrom, from), resident.shards.generation)
+    const slot = Slot.named(payload.toString('utf8', nameFrom, from), resident.shards.generation)
     slot.setText(payload, from, to)
     slot.isActive = isActive
     slot.runsOut = runsOut

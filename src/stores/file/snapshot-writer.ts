@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { addressOf, hashOf } from '../address.ts'
+import { hashOf } from '../address.ts'
 import type { Resident } from '../resident/resident.ts'
 import type { Slot } from '../resident/slot.ts'
 import type { SessionRequest } from '../store.ts'
@@ -138,10 +138,9 @@ export class SnapshotWriter {
     if (slot.generation >= this.#generation) return false
     slot.generation = this.#generation
     const { shards } = this.#options.resident
-    const { resource } = addressOf(slot.name)
     const text = slot.live && shards.textOf(slot)
     if (!this.#page.fits(slot.name.length + (text?.length ?? slot.to - slot.from))) this.#full.push(this.#page.take())
-    this.#page.add(slot, { hash: hashOf(resource), deadlineMs: shards.deadlineMs(slot, resource) }, text)
+    this.#page.add(slot, { hash: hashOf(slot.resource), deadlineMs: shards.deadlineMs(slot) }, text)
     this.#resources++
     return true
   }

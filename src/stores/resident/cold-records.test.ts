@@ -1,9 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { nameOf } from '../address.ts'
 import { ColdRecords } from './cold-records.ts'
 
 const record = fc.record({
-  name: fc.string({ minLength: 1, unit: 'grapheme', maxLength: 8 }),
+  name: fc
+    .string({ minLength: 1, unit: 'grapheme', maxLength: 8 })
+    .map((resource) => nameOf({ namespace: 'default', resource })),
   text: fc.string({ maxLength: 8 }),
   // Few hashes, so that they meet often.
   hash: fc.nat(3),

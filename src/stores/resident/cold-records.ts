@@ -93,7 +93,7 @@ export class ColdRecords {
 
   /** A look at one; it stays. */
   slotOf(index: number, generation: number): Slot {
-    const slot = new Slot(this.nameOf(index), generation)
+    const slot = Slot.named(this.nameOf(index), generation)
     slot.setText(this.#pages[this.#page[index]!]!, this.#from[index]!, this.#to[index]!)
     return slot
   }

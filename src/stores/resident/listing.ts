@@ -1,5 +1,4 @@
 import { type Resource, viewOf } from '../../core/index.ts'
-import { addressOf } from '../address.ts'
 import { hasSomethingToShow, WAITERS_SHOWN } from '../listing.ts'
 import type { ListQuery, Page } from '../store.ts'
 import type { Shards } from './shards.ts'
@@ -16,7 +15,8 @@ export async function listOf(shards: Shards, query: ListQuery, pause: () => Prom
   let found: string[] = []
   let seen = 0
   for (const slot of query.active ? shards.slots() : shards.all()) {
-    if ((after === undefined || slot.name > after) && matches(shards, slot, query)) found.push(slot.name)
+    const { name } = slot
+    if ((after === undefined || name > after) && matches(shards, slot, query)) found.push(name)
     if (found.length > 4 * limit + 1_000) found = first(found, limit + 1)
     if (++seen % TURN === 0) await pause()
   }
@@ -39,11 +39,8 @@ function first(names: readonly string[], count: number): string[] {
 
 function matches(shards: Shards, slot: Slot, { namespace, prefix, node, active }: ListQuery): boolean {
   if (active && !slot.isActive) return false
-  if (namespace !== undefined || prefix !== undefined) {
-    const address = addressOf(slot.name)
-    if (namespace !== undefined && address.namespace !== namespace) return false
-    if (prefix !== undefined && !address.resource.startsWith(prefix)) return false
-  }
+  if (namespace !== undefined && slot.namespace !== namespace) return false
+  if (prefix !== undefined && !slot.resource.startsWith(prefix)) return false
   if (node === undefined) return true
   // A text that does not even have the word in it need not be read.
   if (slot.live === undefined && !slot.page.subarray(slot.from, slot.to).includes(JSON.stringify(node))) return false

@@ -12,7 +12,6 @@ import {
   type Step,
   step,
 } from '../../core/index.ts'
-import { addressOf } from '../address.ts'
 import type {
   Address,
   AskAt,
@@ -84,8 +83,11 @@ export class Resident {
   }
 
   acknowledge(ask: AskAt, nowMs: number): void {
-    const { namespace, resource, operation, node, owner, hold } = ask
-    this.step({ namespace, resource }, { command: { type: 'acknowledge', operation, node, owner, hold }, nowMs })
+    const { operation, node, owner, hold } = ask
+    const slot = this.shards.get(ask)
+    // Of most there is nothing to forget any more, and then there is nothing to be done or to be written down.
+    if (!slot || slot.live?.released.size === 0) return
+    this.step(slot, { command: { type: 'acknowledge', operation, node, owner, hold }, nowMs })
   }
 
   /** The resource as it is at this moment, its due deadlines applied. */
@@ -93,7 +95,7 @@ export class Resident {
     this.#endDueSessions(nowMs)
     const slot = this.shards.get(address)
     if (slot === undefined) return undefined
-    if ((this.shards.deadlineMs(slot, address.resource) ?? Infinity) > nowMs) return this.shards.resourceOf(slot)
+    if ((this.shards.deadlineMs(slot) ?? Infinity) > nowMs) return this.shards.resourceOf(slot)
     this.#take(address, { command: { type: 'expire' }, nowMs })
     const after = this.shards.get(address)
     return after && this.shards.resourceOf(after)
@@ -129,17 +131,17 @@ export class Resident {
     for (let count = 0; count < limit; count++) {
       const slot = this.shards.due(nowMs)
       if (!slot) return
-      this.#take(addressOf(slot.name), { command: { type: 'expire' }, nowMs })
+      this.#take(slot, { command: { type: 'expire' }, nowMs })
     }
   }
 
   /** After the store was away: everybody who was alive is alive for one more ttl. */
   recover(nowMs: number): void {
     this.sessions.renewAll(nowMs)
-    for (const slot of this.#active()) {
+    for (const slot of this.shards.active()) {
       if (!slot.runsOut) continue
       const slept = slot.live === undefined
-      this.#take(addressOf(slot.name), { command: { type: 'recover' }, nowMs })
+      this.#take(slot, { command: { type: 'recover' }, nowMs })
       // There may be very many of them, and none was asked for.
       if (slept) this.shards.putToSleep(slot)
     }
@@ -149,18 +151,18 @@ export class Resident {
   takeStock(): void {
     this.#grants = 0
     this.#waiters = 0
-    for (const slot of this.#active()) {
+    for (const slot of this.shards.active()) {
       const { grants, waiters, places } = this.shards.holdings(slot)
       this.#grants += grants
       this.#waiters += waiters
-      const address = addressOf(slot.name)
-      this.sessions.follow(address, { gained: places, lost: [] })
+      this.sessions.follow(slot, { gained: places, lost: [] })
     }
   }
 
   nextDeadlineMs(): number | undefined {
-    const nextMs = Math.min(this.sessions.nextDeadlineMs() ?? Infinity, this.shards.nextDeadlineMs() ?? Infinity)
-    return nextMs === Infinity ? undefined : nextMs
+    const ofSessionsMs = this.sessions.nextDeadlineMs()
+    const nextMs = this.shards.nextDeadlineMs()
+    return ofSessionsMs === undefined ? nextMs : Math.min(ofSessionsMs, nextMs ?? Infinity)
   }
 
   counts(): Counts {
@@ -171,18 +173,25 @@ export class Resident {
   run<C extends Command>(address: Address, { command, facts, nowMs }: Taking<C>): Step<C> {
     const slot = this.shards.getOrCreate(address)
     this.beforeChange?.(slot)
+    // What was written down may be of an older version, which had other deadlines.
+    const nextDeadlineMs = slot.live && (this.shards.deadlineMs(slot) ?? Infinity)
     const resource = this.shards.wake(slot)
-    const before = { grants: resource.grants.size, waiters: resource.waiters.size }
+    const grants = resource.grants.size
+    const waiters = resource.waiters.size
     const session = command.type === 'acquire' ? command.session : undefined
     const taken = step(resource, command, {
-      ...facts,
-      ...this.#context(address, nowMs),
+      nowMs,
+      policy: policyOf(this.policy.policy, slot.namespace),
+      fenceFloor: this.shards.fenceFloorOf(slot),
+      actsFor: facts?.actsFor,
+      mayQueue: facts?.mayQueue,
       sessionAlive: session === undefined || this.sessions.isAlive(session),
       edition: this.edition,
+      nextDeadlineMs,
     })
-    this.#grants += resource.grants.size - before.grants
-    this.#waiters += resource.waiters.size - before.waiters
-    this.sessions.follow(address, taken.places)
+    this.#grants += resource.grants.size - grants
+    this.#waiters += resource.waiters.size - waiters
+    this.sessions.follow(slot, taken.places)
     this.shards.settle(slot, taken.nextDeadlineMs)
     return taken
   }
@@ -202,19 +211,13 @@ export class Resident {
     return { nowMs, policy: policyOf(this.policy.policy, namespace), fenceFloor }
   }
 
-  /**
-   * In the order in which they were read. What becomes idle leaves its fence to others, so the order matters, and this one
-   * is the same whenever the same is read.
-   */
-  #active(): readonly Slot[] {
-    return [...this.shards.slots()].filter(({ isActive }) => isActive)
-  }
-
   #take<C extends Command>(address: Address, taking: Taking<C>): ReplyTo<C> | Refused {
     const { reply, events } = this.run(address, taking)
+    if (!this.journal) return reply
     const { command, facts, nowMs } = taking
     const { namespace, resource } = address
-    this.journal?.ran({ namespace, resource, nowMs, command, ...(facts && { facts }), reply, events })
+    if (facts) this.journal.ran({ namespace, resource, nowMs, command, facts, reply, events })
+    else this.journal.ran({ namespace, resource, nowMs, command, reply, events })
     return reply
   }
 

@@ -1,6 +1,6 @@
-import { Deadlines, type PlaceChanges, type SessionPlace } from '../../core/index.ts'
-import { nameOf } from '../address.ts'
-import { type Address, type Place, SESSION_LOST, type SessionReply, type SessionRequest } from '../store.ts'
+import { Deadlines, type PlaceChanges } from '../../core/index.ts'
+import { type Place, SESSION_LOST, type SessionReply, type SessionRequest } from '../store.ts'
+import { type Held, SessionPlaces } from './session-places.ts'
 
 /** ResidentSessions in memory: who is alive until when, and which places hang off each. */
 export class ResidentSessions {
@@ -23,7 +23,7 @@ export class ResidentSessions {
 
   open({ session: id, node, ttlMs }: SessionRequest, nowMs: number): SessionReply {
     if (!this.#sessions.has(id))
-      this.#sessions.set(id, { session: id, node, ttlMs, opened: ++this.#opened, places: new Map() })
+      this.#sessions.set(id, { session: id, node, ttlMs, opened: ++this.#opened, places: new SessionPlaces() })
     return this.renew(id, nowMs)
   }
 
@@ -45,7 +45,7 @@ export class ResidentSessions {
 
   places(id: string): readonly Place[] | undefined {
     const session = this.#sessions.get(id)
-    return session && [...session.places.values()]
+    return session?.places.all()
   }
 
   /** Ends a session and returns the places that go with it, by name: the order in which they came is not kept. */
@@ -54,7 +54,7 @@ export class ResidentSessions {
     if (!session) return []
     this.#sessions.delete(id)
     this.#deadlines.set(session, undefined)
-    return [...session.places].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, place]) => place)
+    return session.places.end()
   }
 
   /** The id of a session whose ttl has run out. */
@@ -63,21 +63,13 @@ export class ResidentSessions {
   }
 
   /** A step has changed what hangs off sessions. */
-  follow({ namespace, resource }: Address, { gained, lost }: PlaceChanges): void {
-    const change = ({ session: id, ...of }: SessionPlace, to: (places: Map<string, Place>, place: Place) => void) => {
-      const session = this.#sessions.get(id)
-      if (session) to(session.places, { namespace, resource, ...of })
-    }
-    for (const place of lost) change(place, (places, each) => places.delete(placeName(each)))
-    for (const place of gained) change(place, (places, each) => places.set(placeName(each), each))
+  follow(at: Held, { gained, lost }: PlaceChanges): void {
+    for (const place of lost) this.#sessions.get(place.session)?.places.delete(at, place)
+    for (const place of gained) this.#sessions.get(place.session)?.places.add(at, place)
   }
 }
 
 interface Session extends SessionRequest {
   readonly opened: number
-  readonly places: Map<string, Place>
-}
-
-function placeName(place: Place): string {
-  return JSON.stringify([nameOf(place), place.operation, place.node, place.owner])
+  readonly places: SessionPlaces
 }

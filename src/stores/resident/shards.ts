@@ -20,9 +20,18 @@ interface Holdings {
   readonly places: readonly SessionPlace[]
 }
 
-/** Resources in memory, with what is due when, in shards by the resource id alone: all operations of one meet in one. */
+/**
+ * Resources in memory. What is due when, and fence floors, are kept in shards by the resource id alone: all operations of one
+ * resource meet in one shard.
+ */
 export class Shards {
-  readonly #shards: Shard[]
+  /** By namespace, then by the resource id. */
+  readonly #slots = new Map<string, Map<string, Slot>>()
+  #size = 0
+  #placed = 0
+  readonly #shards: readonly Shard[]
+  /** When something of each shard is due first: asked after every step, so all of these stand together. */
+  readonly #nextMs: Float64Array
   readonly #dormancy: Dormancy | undefined
   readonly #texts = new TextPages()
   /** Those that nobody has asked for yet. */
@@ -39,41 +48,35 @@ export class Shards {
   constructor({ count = 32, dormancy }: { readonly count?: number; readonly dormancy?: Dormancy } = {}) {
     this.#dormancy = dormancy
     this.#shards = Array.from({ length: count }, () => ({
-      slots: new Map(),
       deadlines: new Deadlines({ indexes: dueIndexes }),
       fenceFloor: 0,
     }))
+    this.#nextMs = new Float64Array(count).fill(Infinity)
   }
 
   get(address: Address): Slot | undefined {
-    const hash = hashOf(address.resource)
-    const name = nameOf(address)
-    return this.#shardOf(hash).slots.get(name) ?? this.#fromCold(this.cold.find(name, hash))
+    return this.#slots.get(address.namespace)?.get(address.resource) ?? this.#fromCold(this.#findCold(address))
   }
 
   getOrCreate(address: Address): Slot {
-    const hash = hashOf(address.resource)
-    const { slots } = this.#shardOf(hash)
-    const name = nameOf(address)
-    let slot = slots.get(name) ?? this.#fromCold(this.cold.find(name, hash))
+    let slot = this.get(address)
     if (!slot) {
-      slot = new Slot(name, this.generation)
+      slot = new Slot(address, this.generation)
       slot.live = resourceInMemory(address.namespace, address.resource)
-      slots.set(name, slot)
+      this.#put(slot, hashOf(address.resource))
     }
     return slot
   }
 
   /** Puts a resource that was read from elsewhere to its place, as text. */
   place({ slot, hash, deadlineMs }: { slot: Slot; hash: number; deadlineMs: number | undefined }): void {
-    const { slots, deadlines } = this.#shardOf(hash)
-    slots.set(slot.name, slot)
-    deadlines.set(slot, deadlineMs)
+    this.#put(slot, hash)
+    this.#setDeadline(slot, deadlineMs)
   }
 
   /** The resource for a look at it, not to be changed. */
   resourceOf(slot: Slot): Resource {
-    return slot.live ?? this.#dormancy!.fromText(slot.text, addressOf(slot.name))
+    return slot.live ?? this.#dormancy!.fromText(slot.text, slot)
   }
 
   holdings(slot: Slot): Holdings {
@@ -85,7 +88,7 @@ export class Shards {
   wake(slot: Slot): Resource {
     if (this.#dormancy === undefined) return slot.live!
     if (slot.live === undefined) {
-      slot.setLive(this.#dormancy.fromText(slot.text, addressOf(slot.name)))
+      slot.setLive(this.#dormancy.fromText(slot.text, slot))
     }
     if (slot.round !== this.#round) {
       slot.round = this.#round
@@ -103,12 +106,16 @@ export class Shards {
     return slot.live ? this.#dormancy!.toText(slot.live) : slot.text
   }
 
-  deadlineMs(slot: Slot, resource: string): number | undefined {
-    return this.#shardOf(hashOf(resource)).deadlines.atMs(slot)
+  deadlineMs(slot: Slot): number | undefined {
+    return this.#shards[slot.shard]!.deadlines.atMs(slot)
   }
 
   fenceFloor(resource: string): number {
-    return this.#shardOf(hashOf(resource)).fenceFloor
+    return this.#shards[this.#shardOf(hashOf(resource))]!.fenceFloor
+  }
+
+  fenceFloorOf(slot: Slot): number {
+    return this.#shards[slot.shard]!.fenceFloor
   }
 
   get fenceFloors(): readonly number[] {
@@ -123,50 +130,56 @@ export class Shards {
   /** After a step: an idle resource is forgotten and leaves its fence to its shard, another one is due when it says. */
   settle(slot: Slot, nextDeadlineMs: number | undefined): void {
     const resource = slot.live!
-    const shard = this.#shardOf(hashOf(resource.id))
     slot.isActive = resource.grants.size > 0 || resource.waiters.size > 0
     slot.runsOut = slot.isActive && runsOut(resource)
     if (!slot.isActive && isIdle(resource)) {
+      const shard = this.#shards[slot.shard]!
       shard.fenceFloor = Math.max(shard.fenceFloor, resource.fence)
-      shard.deadlines.set(slot, undefined)
-      shard.slots.delete(slot.name)
+      this.#setDeadline(slot, undefined)
+      this.#remove(slot)
       slot.live = undefined
-    } else shard.deadlines.set(slot, nextDeadlineMs)
+    } else this.#setDeadline(slot, nextDeadlineMs)
     if (this.#dormancy) this.#fallAsleep(this.#dormancy.liveLimit)
   }
 
   /** One that is due; it stays so until it is settled. */
   due(nowMs: number): Slot | undefined {
     if ((this.cold.nextMs() ?? Infinity) <= nowMs) return this.#fromCold(this.cold.first())
-    for (const { deadlines } of this.#shards) {
-      const slot = deadlines.due(nowMs)
-      if (slot) return slot
-    }
-    return undefined
+    const index = this.#nextMs.findIndex((nextMs) => nextMs <= nowMs)
+    return this.#shards[index]?.deadlines.due(nowMs)
   }
 
   nextDeadlineMs(): number | undefined {
     let nextMs = this.cold.nextMs() ?? Infinity
-    for (const { deadlines } of this.#shards) nextMs = Math.min(nextMs, deadlines.nextMs() ?? Infinity)
+    for (let index = 0; index < this.#nextMs.length; index++) nextMs = Math.min(nextMs, this.#nextMs[index]!)
     return nextMs === Infinity ? undefined : nextMs
   }
 
   get size(): number {
-    return this.#shards.reduce((sum, { slots }) => sum + slots.size, this.cold.size)
+    return this.#size + this.cold.size
   }
 
   /** For a look at one, which stays where it is. */
   peek(name: string): Slot | undefined {
-    const hash = hashOf(addressOf(name).resource)
-    const slot = this.#shardOf(hash).slots.get(name)
+    const { namespace, resource } = addressOf(name)
+    const slot = this.#slots.get(namespace)?.get(resource)
     if (slot) return slot
-    const index = this.cold.find(name, hash)
+    const index = this.cold.find(name, hashOf(resource))
     return index === undefined ? undefined : this.cold.slotOf(index, this.generation)
   }
 
   /** May be left and taken up again while things change: what is there all the time is met once. Without the cold ones. */
   *slots(): Generator<Slot> {
-    for (const { slots } of this.#shards) yield* slots.values()
+    for (const slots of this.#slots.values()) yield* slots.values()
+  }
+
+  /**
+   * Those with grants or waiters, shard by shard, in the order in which they were put there. What becomes idle leaves its fence
+   * to its shard, so the order matters where something is done to all of them: it is the same whenever the same is read.
+   */
+  active(): readonly Slot[] {
+    const active = [...this.slots()].filter(({ isActive }) => isActive)
+    return active.sort((a, b) => a.shard - b.shard || a.order - b.order)
   }
 
   /** The cold ones too: one that somebody asks for meanwhile may be met twice. */
@@ -175,6 +188,35 @@ export class Shards {
       if (this.cold.isThere(index)) yield this.cold.slotOf(index, this.generation)
     }
     yield* this.slots()
+  }
+
+  #setDeadline(slot: Slot, atMs: number | undefined): void {
+    const { deadlines } = this.#shards[slot.shard]!
+    deadlines.set(slot, atMs)
+    this.#nextMs[slot.shard] = deadlines.nextMs() ?? Infinity
+  }
+
+  #put(slot: Slot, hash: number): void {
+    slot.shard = this.#shardOf(hash)
+    slot.order = ++this.#placed
+    let slots = this.#slots.get(slot.namespace)
+    if (!slots) {
+      slots = new Map()
+      this.#slots.set(slot.namespace, slots)
+    }
+    slots.set(slot.resource, slot)
+    this.#size++
+  }
+
+  #remove(slot: Slot): void {
+    const slots = this.#slots.get(slot.namespace)!
+    slots.delete(slot.resource)
+    if (slots.size === 0) this.#slots.delete(slot.namespace)
+    this.#size--
+  }
+
+  #findCold(address: Address): number | undefined {
+    return this.cold.size === 0 ? undefined : this.cold.find(nameOf(address), hashOf(address.resource))
   }
 
   #fromCold(index: number | undefined): Slot | undefined {
@@ -200,13 +242,12 @@ export class Shards {
     }
   }
 
-  #shardOf(hash: number): Shard {
-    return this.#shards[hash % this.#shards.length]!
+  #shardOf(hash: number): number {
+    return hash % this.#shards.length
   }
 }
 
 interface Shard {
-  readonly slots: Map<string, Slot>
   readonly deadlines: Deadlines<Slot>
   /** No forgotten resource of this shard had a higher fence. */
   fenceFloor: number

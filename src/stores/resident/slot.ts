@@ -1,11 +1,17 @@
 import type { Indexes, Resource } from '../../core/index.ts'
+import { addressOf, nameOf } from '../address.ts'
+import type { Address } from '../store.ts'
+import type { Held } from './session-places.ts'
 
 const nothing: Buffer = Buffer.alloc(0)
 
 /** One resource as it is kept: live, or as text. */
-export class Slot {
-  readonly name: string
+export class Slot implements Held {
+  readonly namespace: string
+  readonly resource: string
   live: Resource | undefined
+  /** What hangs off sessions here. */
+  places: Held['places']
   /** Where its text stands while it is not live: a page that it shares with others, and which bytes of it. */
   page: Buffer = nothing
   from = 0
@@ -16,14 +22,26 @@ export class Slot {
   runsOut = false
   /** In which round of falling asleep it was touched last. */
   round = -1
+  /** The shard that it belongs to, and its number among all that were ever put there. */
+  shard = 0
+  order = 0
   /** Where it stands among the deadlines of its shard. */
   dueIndex = -1
   /** Written down since this generation of the store began, or newer than that. */
   generation: number
 
-  constructor(name: string, generation: number) {
-    this.name = name
+  constructor({ namespace, resource }: Address, generation: number) {
+    this.namespace = namespace
+    this.resource = resource
     this.generation = generation
+  }
+
+  static named(name: string, generation: number): Slot {
+    return new Slot(addressOf(name), generation)
+  }
+
+  get name(): string {
+    return nameOf(this)
   }
 
   get text(): string {

@@ -153,6 +153,7 @@ class SideBySide {
         'forget',
         'progress',
         'heard',
+        'acknowledge',
         'refs',
       ])
     ) {
@@ -199,6 +200,8 @@ class SideBySide {
         }
       case 'heard':
         return { type: 'heard', askers: [{ operation, node, owner, fence: random.chance(0.5) ? 0 : holder.fence }] }
+      case 'acknowledge':
+        return { type: 'acknowledge', operation, ...(random.chance(0.5) && { node }), owner, hold }
       case 'revoke':
         return { type: 'revoke', operation: holder.operation, ...(random.chance(0.5) && { fence: holder.fence }) }
       case 'forget':

@@ -55,6 +55,33 @@ export const deciding: readonly Case[] = [
     assert.deepEqual(await release(store, { node: 'a', operation: 'lock', fence, ...failure }), first)
     assert.equal(fenceOf(await acquire(store, { node: 'b', operation: 'lock' })), next)
   }),
+  claim(
+    'a release that was acknowledged is not remembered: the same one again is of an unknown grant',
+    async (store) => {
+      const ask = { node: 'a', operation: 'lock', hold: 'h' }
+      const fence = fenceOf(await acquire(store, ask))
+      await release(store, { ...ask, fence, ...success })
+      const { node, ...named } = ask
+      assert.deepEqual(await store.step(at, { type: 'acknowledge', ...named, node, owner: node }), { status: 'done' })
+      const again = await release(store, { ...ask, fence, ...success })
+      assert.deepEqual(again, { status: 'refused', code: 'unknown-grant' })
+      assert.ok(fenceOf(await acquire(store, ask)) > fence, 'and its hold id is free again')
+    },
+  ),
+  claim('to acknowledge what has not ended, or what another node has ended, changes nothing', async (store) => {
+    const [holder, waiter] = ['a', 'b'].map((node) => ({ node, operation: 'lock', hold: 'h' }))
+    const acknowledge = (node: string, owner: string) =>
+      store.step(at, { type: 'acknowledge', operation: 'lock', node, owner, hold: 'h' })
+    const fence = fenceOf(await acquire(store, holder!))
+    await acquire(store, waiter!)
+    for (const node of ['a', 'b']) await acknowledge(node, node)
+    const view = await store.read(at)
+    assert.deepEqual([view?.grants[0]?.fence, view?.waiting], [fence, 1])
+    const released = await release(store, { ...holder!, fence, ...success })
+    await acknowledge('b', 'a')
+    assert.deepEqual(await release(store, { ...holder!, fence, ...success }), released)
+    assert.ok(fenceOf(await acquire(store, waiter!)) > fence)
+  }),
   claim('a stale holder cannot release after a take-over', async (store, { clock }) => {
     const stale = fenceOf(await acquire(store, { node: 'a', ttlMs: 1_000 }))
     await acquire(store, { node: 'b' })

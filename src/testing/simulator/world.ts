@@ -136,7 +136,8 @@ export class World {
     const dial = simulatedDial(network, { process, servers, forbiddenRate: random.pick(FORBIDDEN_RATES) })
     const bases = servers.map((server) => new URL(`http://${server.name}`))
     const transport = new StreamTransport({ bases, dial, fallback: () => messages, clock, notice }, first)
-    const chance = { id: () => `${name}.${life}.${++ids}`, fraction: () => random.next() }
+    const id = () => `${name}.${life}.${++ids}`
+    const chance = { id, name: id, fraction: () => random.next() }
     const options = { node: name, ttlMs: this.#swarm.ttlMs }
     const baton = new Client(transport, { clock, random: chance, notice }, options)
     return { name, process, baton, transport, messages }

@@ -5,9 +5,9 @@ import type { ClientClock } from '../../client/clock.ts'
 import { UnavailableError } from '../../client/errors.ts'
 import { InProcessTransport } from '../../client/in-process.ts'
 import type { ClientRandom } from '../../client/random.ts'
-import type { CallOptions, InputOf, StreamHandlers, StreamScope, Transport } from '../../client/transport.ts'
+import type { CallOptions, InputOf, StreamHandlers, Transport } from '../../client/transport.ts'
 import type { Policy } from '../../core/index.ts'
-import type { ReplyOf, RequestType } from '../../protocol/index.ts'
+import type { ReplyOf, RequestType, StreamScope } from '../../protocol/index.ts'
 import { Service } from '../../service/index.ts'
 import { openMemoryStore } from '../../stores/memory/index.ts'
 import { SimulatedClock, seededRandom } from '../index.ts'
@@ -58,7 +58,8 @@ export function newClientWorld({ policy }: { policy?: Policy } = {}): ClientWorl
 function testRandom(seed: number): ClientRandom {
   const random = seededRandom(seed)
   let last = 0
-  return { fraction: () => random.next(), id: () => `id-${seed}-${++last}` }
+  const id = () => `id-${seed}-${++last}`
+  return { fraction: () => random.next(), id, name: id }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into requests of every type.

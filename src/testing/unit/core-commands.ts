@@ -111,6 +111,7 @@ const heard: fc.Arbitrary<Heard> = fc.record({
 
 const other: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ type: fc.constant('cancel' as const), operation, node: sometimes(node, 2), owner, hold }),
+  fc.record({ type: fc.constant('acknowledge' as const), operation, node: sometimes(node, 2), owner, hold }),
   fc.record({
     type: fc.constantFrom('session-lost' as const, 'leave' as const),
     session: fc.constantFrom('s1', 's2'),

@@ -1,0 +1,32 @@
+// What a benchmark may be told: `npm run bench -- NAME --rounds 9 --seconds 2 --node 22,24`.
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+/** The build that is measured. */
+export const dist = process.env.BATON_DIST ?? fileURLToPath(new URL('../../dist', import.meta.url))
+
+const options = {
+  rounds: { type: 'string' },
+  seconds: { type: 'string' },
+  minutes: { type: 'string' },
+  locks: { type: 'string' },
+  waiters: { type: 'string' },
+  node: { type: 'string' },
+  before: { type: 'string' },
+  out: { type: 'string' },
+}
+
+/** Numbers where they are numbers; what was not said is absent, and each benchmark has its own default. */
+export function settingsOf(args) {
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+  const { BENCH_ROUNDS, BENCH_SECONDS } = process.env
+  const said = { rounds: BENCH_ROUNDS, seconds: BENCH_SECONDS, ...values }
+  const settings = {}
+  for (const [name, value] of Object.entries(said)) {
+    if (value === undefined) continue
+    const isNumber = ['rounds', 'seconds', 'minutes', 'locks', 'waiters'].includes(name)
+    settings[name] = isNumber ? Number(value) : value
+    if (isNumber && !(settings[name] > 0)) throw new TypeError(`--${name} ${value}: a number above 0`)
+  }
+  return { name: positionals[0], settings }
+}

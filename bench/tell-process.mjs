@@ -1,0 +1,83 @@
+// One of the processes that tell one another something: by Baton, or over a bare `ws` stream. It says when, by the clock that all share.
+import { createInterface } from 'node:readline'
+import { sharedNowMs } from './lib/clock.mjs'
+
+const { kind, url, dist } = JSON.parse(process.argv[2])
+const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`)
+const requests = await { baton, ws }[kind]()
+const input = createInterface({ input: process.stdin })
+input.on('close', () => process.exit(0))
+input.on('line', (line) => {
+  const { type, ...request } = JSON.parse(line)
+  requests[type](request)
+})
+say({ ready: true })
+
+async function baton() {
+  const { connect } = await import(`${dist}/client/index.js`)
+  const client = await connect(url)
+  let letGo = () => {}
+  return {
+    /** Holds the lock from when it is let in until it is told to release. */
+    ask({ key }) {
+      const held = () => {
+        say({ started: sharedNowMs() })
+        return new Promise((resolve) => {
+          letGo = resolve
+        })
+      }
+      client.lock(key, held, { onQueued: () => say({ queued: true }) }).catch(fail)
+    },
+    release() {
+      const released = sharedNowMs()
+      letGo()
+      say({ released })
+    },
+    /** Does the work of a `once`, and ends it when it is told to release. */
+    perform({ key }) {
+      const work = () => {
+        say({ started: true })
+        return new Promise((resolve) => {
+          letGo = () => resolve({ rows: 7 })
+        })
+      }
+      client.once(key, work).then(() => say({ performed: true }), fail)
+    },
+    /** So many wait for that work; says when the last of them was told. */
+    async await({ key, count }) {
+      let queued = 0
+      const onQueued = () => ++queued === count && say({ queued: true })
+      const waiter = () => client.once(key, () => fail(new Error('the work was done twice')), { onQueued })
+      const told = await Promise.all(Array.from({ length: count }, waiter)).catch(fail)
+      const last = sharedNowMs()
+      if (told.some(({ status }) => status !== 'skipped')) fail(new Error('somebody was not told'))
+      say({ last })
+    },
+  }
+}
+
+async function ws() {
+  const { WebSocket } = await import('./peers/ws.mjs')
+  const socket = new WebSocket(url.replace('http', 'ws'), { perMessageDeflate: false })
+  await new Promise((resolve, reject) => socket.on('open', resolve).on('error', reject))
+  let left = 1
+  socket.on('message', () => {
+    if (--left === 0) say({ last: sharedNowMs() })
+  })
+  return {
+    expect({ count }) {
+      left = count
+      say({ expecting: true })
+    },
+    send({ text }) {
+      const sent = sharedNowMs()
+      socket.send(text)
+      say({ sent })
+    },
+  }
+}
+
+function fail(error) {
+  console.error(error)
+  process.exit(1)
+}
