@@ -1,0 +1,109 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import type { RequestType } from '../protocol/index.ts'
+import { requestSchemas } from '../protocol/schemas.ts'
+import { isSurely } from './compiled-checks.ts'
+
+const COMPILED = [
+  'acquire',
+  'release',
+  'renew',
+  'cancel',
+  'progress',
+  'open-session',
+  'renew-session',
+  'close-session',
+] as const satisfies readonly RequestType[]
+
+const ids = fc.oneof(
+  { weight: 20, arbitrary: fc.constantFrom('a', 'default', '-', 'ä'.repeat(256), 'x'.repeat(512)) },
+  { weight: 1, arbitrary: fc.constantFrom('ä'.repeat(257), 'x'.repeat(513), '', 'a\n', '\ud800') },
+  { weight: 1, arbitrary: fc.string({ unit: 'binary' }) },
+)
+const numbers = fc.oneof(
+  { weight: 20, arbitrary: fc.constantFrom(1_000, 5_000, 60_000) },
+  { weight: 1, arbitrary: fc.constantFrom(0, 1, 99, 100, 3_600_000, -1, 1.5, 2 ** 53 - 1, 2 ** 53, 1e300) },
+  { weight: 1, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }) },
+)
+const json = fc.oneof(
+  { weight: 9, arbitrary: fc.jsonValue() },
+  { weight: 1, arbitrary: fc.constantFrom(deep(60), deep(64), deep(70), 'x'.repeat(70_000), 'x'.repeat(300_000)) },
+)
+const odd = fc.oneof(fc.constantFrom(null, '', [], {}), fc.jsonValue())
+
+function deep(levels: number): unknown {
+  let value: unknown = 1
+  for (let level = 0; level < levels; level++) value = [value]
+  return value
+}
+
+/** What a field of this name may look like: mostly right, sometimes just beside it, sometimes anything. */
+function fieldOf(name: string): fc.Arbitrary<unknown> {
+  const right = () => {
+    if (name === 'outcome') return fc.constantFrom('success', 'failure', 'cancelled', 'expired')
+    if (name === 'result' || name === 'progress') return json
+    if (name === 'effect') return fc.constantFrom('none', 'unknown')
+    if (['verified', 'verifies', 'reference', 'dropReference', 'queueing', 'permanent', 'resultOmitted'].includes(name))
+      return fc.boolean()
+    if (name.endsWith('Ms') || name === 'fence' || name === 'disbelieve') return numbers
+    return ids
+  }
+  return fc.oneof({ weight: 30, arbitrary: right() }, { weight: 1, arbitrary: odd })
+}
+
+interface Fields {
+  readonly properties: Record<string, { readonly const?: unknown }>
+  readonly required?: string[]
+}
+
+/** The fields of a request of this type; of a release, by its outcome. */
+function branchesOf(type: RequestType): Fields[] {
+  const schema = z.toJSONSchema(requestSchemas[type], { io: 'input' }) as unknown as Fields & { oneOf?: Fields[] }
+  return schema.oneOf ?? [schema]
+}
+
+function inputsOf(type: RequestType): fc.Arbitrary<Record<string, unknown>> {
+  const branches = branchesOf(type).map(({ properties, required = [] }) => {
+    const entries = Object.entries(properties).map(([name, { const: only }]) => [
+      name,
+      only === undefined ? fieldOf(name) : fc.oneof({ weight: 30, arbitrary: fc.constant(only) }, fieldOf(name)),
+    ])
+    const fields: Record<string, fc.Arbitrary<unknown>> = Object.fromEntries(entries)
+    const usual = fc.record(fields, { requiredKeys: required })
+    const wild = fc.record({ ...fields, more: odd, toString: odd }, { requiredKeys: [] })
+    return fc.oneof({ weight: 9, arbitrary: usual }, { weight: 1, arbitrary: wild })
+  })
+  return fc.oneof(...branches).map((input) => ({ ...input, type }))
+}
+
+test.each(COMPILED)('what is surely a request of type %s is one, with the same value', (type) => {
+  let sure = 0
+  fc.assert(
+    fc.property(inputsOf(type), (input) => {
+      const text = JSON.stringify(input)
+      const mine = JSON.parse(text) as Record<string, unknown>
+      if (!isSurely(type, mine)) return
+      sure++
+      const theirs = requestSchemas[type].safeParse(JSON.parse(text))
+      expect(theirs.error?.issues).toBeUndefined()
+      expect(mine).toEqual(theirs.data)
+    }),
+    { numRuns: 400 },
+  )
+  // It would say nothing if hardly any were.
+  expect(sure).toBeGreaterThan(40)
+})
+
+test('a key like __proto__ makes it no request', () => {
+  const input = JSON.parse('{"type":"renew-session","session":"s","__proto__":{"x":1}}')
+  expect(isSurely('renew-session', input)).toBe(false)
+})
+
+test("an ask without an owner is its node's, as the schema has it", () => {
+  const input = { type: 'acquire', operation: 'pull', resource: 'r', node: 'n' }
+  const mine: Record<string, unknown> = { ...input }
+  expect(isSurely('acquire', mine)).toBe(true)
+  expect(mine).toEqual(requestSchemas.acquire.parse(input))
+  expect(mine.owner).toBe('n')
+})
