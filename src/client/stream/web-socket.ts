@@ -12,6 +12,8 @@ interface WebSocketOptions {
 
 const HANDSHAKE_MS = 10_000
 const FRAME_MAX_BYTES = 64 * 1024 * 1024
+/** Refusals of the stream, and of nothing that would be asked on it: a server of before it, or one that has no room. */
+const NO_STREAM: ReadonlySet<string> = new Set(['not-found', 'bad-request', 'too-many-streams'])
 /** Of an answer that is no WebSocket. */
 const ANSWER_MAX_BYTES = 64 * 1024
 
@@ -79,7 +81,7 @@ async function answered(response: IncomingMessage): Promise<WireEnd> {
   for await (const chunk of response) if (text.length < ANSWER_MAX_BYTES) text += String(chunk)
   const error = new UnavailableError(`it answered ${statusCode}`)
   const refusal = refusalIn(text)
-  if (!refusal || refusal.code === 'not-found' || refusal.code === 'bad-request') return { error, isForbidden: true }
+  if (!refusal || NO_STREAM.has(refusal.code)) return { error, isForbidden: true }
   if (errors[refusal.code].status >= 500) return { error: new UnavailableError(refusal.message) }
   return { error, refusal }
 }

@@ -5,6 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { type ErrorBody, errors, FRAME_LIMITS, STORE_HEADER, streamRoute } from '../../protocol/index.ts'
 import type { Asked, Log, Service, Timers } from '../../service/index.ts'
 import { check, isRequestType } from '../check.ts'
+import { DEPTH_MAX, isTooDeep } from '../depth.ts'
 import type { Asker, Guard } from '../guard.ts'
 import type { ServerLimits } from '../limits.ts'
 import { bodyOf, Refusal } from '../refusal.ts'
@@ -65,7 +66,9 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
       })
     })
   })
-  app.addHook('preClose', async () => stopBeat?.())
+  app.addHook('preClose', async () => {
+    stopBeat?.()
+  })
 }
 
 /** A WebSocket, and the connection over it. */
@@ -118,6 +121,7 @@ class Client {
 
 function checkedFor(guard: Guard, asker: Asker, input: unknown, log: Log): Asked | ErrorBody {
   try {
+    if (isTooDeep(input)) throw new Refusal('bad-request', `The JSON is nested deeper than ${DEPTH_MAX} levels.`)
     const type = (input as { type?: unknown } | null)?.type
     if (!isRequestType(type)) throw new Refusal('bad-request', 'type: must be that of a request.')
     const request = check(type, input)
