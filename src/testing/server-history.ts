@@ -1,4 +1,4 @@
-import type { Store } from '../stores/store.ts'
+import type { DirectSteps, Store } from '../stores/store.ts'
 import type { ServerRecord, StepRecord } from './history.ts'
 import { Journal } from './journal.ts'
 import { recordSessions } from './record-sessions.ts'
@@ -38,19 +38,40 @@ export function openServerHistory(path: string, nowMs: () => number): ServerHist
     of(store, { answers = false } = {}) {
       const sessions = recordSessions(store, (record) => journal.write(record), { asks: true })
       const recorded = watchDeadlocks(sessions, (errno) => note('deadlock', errno))
+      const noteKept = (before: number) => {
+        if (before > kept) note('kept', before)
+        kept = Math.max(kept, before)
+      }
       return {
         ...recorded,
+        direct: recorded.direct && withKept(recorded.direct, { taken: () => taken, noteKept }),
         async step(address, command, facts) {
           const answer = recorded.step(address, command, facts)
           const before = taken
           const reply = await answer
-          if (before > kept) note('kept', before)
-          kept = Math.max(kept, before)
+          noteKept(before)
           const { namespace, resource } = address
           if (answers) journal.write({ kind: 'answer', nowMs: nowMs(), namespace, resource, command, reply })
           return reply
         },
       }
+    },
+  }
+}
+
+/** The same steps, with a note of how many were durable before anybody was told. */
+function withKept(
+  direct: DirectSteps,
+  { taken, noteKept }: { readonly taken: () => number; readonly noteKept: (before: number) => void },
+): DirectSteps {
+  return {
+    ...direct,
+    durable() {
+      const before = taken()
+      const durable = direct.durable()
+      if (durable) return durable.then(() => noteKept(before))
+      noteKept(before)
+      return undefined
     },
   }
 }

@@ -17,7 +17,7 @@ export function watchDeadlocks(store: Store, onDeadlock: (errno: number) => void
   }
   const watched = Object.entries(store).map(([name, method]) => [
     name,
-    name === 'sweep' ? method : (...args: unknown[]) => watch(method(...args)),
+    name === 'sweep' || typeof method !== 'function' ? method : (...args: unknown[]) => watch(method(...args)),
   ])
   return Object.fromEntries(watched)
 }

@@ -91,8 +91,8 @@ export const bugs: readonly Bug[] = [
   {
     name: 'a session forgets its places',
     file: 'stores/resident/sessions.js',
-    find: 'places.set(placeName(each), each)',
-    replace: 'void each',
+    find: '?.places.add(at, place)',
+    replace: '',
   },
   {
     name: 'asking again loses the place in line',
