@@ -124,6 +124,62 @@ const bugs = [
     replace: 'this.#renewed(this.#now(), reply.places)',
     tests: ['src/client/session.test.ts'],
   },
+  {
+    name: 'stream: what was asked over HTTP counts as asked on the connection that comes after it',
+    file: 'src/client/stream/transport.ts',
+    find: 'this.#asks.sentElsewhere(request as InputOf<RequestType>)',
+    replace: '',
+    tests: ['src/client/stream'],
+  },
+  {
+    name: 'stream: an answer that the store could not give ends the book of an ask',
+    file: 'src/client/stream/asks.ts',
+    find: "if (reply.status === 'refused' && errors[reply.code]?.status >= 500) return",
+    replace: '',
+    tests: ['src/client/stream'],
+  },
+  {
+    name: 'stream: a release whose asker has not heard the answer is acknowledged',
+    file: 'src/client/stream/connection.ts',
+    find: "if (call.isGivenUp && call.request.type === 'release') {",
+    replace: 'if (false) {',
+    tests: ['src/client/stream'],
+  },
+  {
+    name: 'stream: events of a session are not told after a reconnect',
+    file: 'src/client/stream/connection.ts',
+    find: 'for (const { onEnd } of listens) onEnd(',
+    replace: 'for (const { onEnd } of []) onEnd(',
+    tests: ['src/client/stream'],
+  },
+  {
+    name: 'stream: a hand-over is no news',
+    file: 'src/service/fan-out.ts',
+    find: 'return event.handOver',
+    replace: 'return false',
+    tests: ['src/server/web-socket/connection.test.ts'],
+  },
+  {
+    name: 'stream: every step of a frame is told before it is durable',
+    file: 'src/service/service.ts',
+    find: 'if (durable) durable.then(() => tellAll(), tellAll)\n    else tellAll()',
+    replace: 'tellAll()',
+    tests: ['src/server/web-socket/connection.test.ts'],
+  },
+  {
+    name: 'stream: how deep the JSON of a request is does not matter',
+    file: 'src/server/web-socket/serve.ts',
+    find: 'if (isTooDeep(input))',
+    replace: 'if (false)',
+    tests: ['src/server/web-socket/serve.test.ts'],
+  },
+  {
+    name: 'stream: the compiled check of an id does not look at it',
+    file: 'src/server/compiled-checks.ts',
+    find: 'ajv.addFormat(ID_FORMAT, isId)',
+    replace: 'ajv.addFormat(ID_FORMAT, () => true)',
+    tests: ['src/server/compiled-checks.test.ts'],
+  },
 ]
 
 const root = fileURLToPath(new URL('..', import.meta.url))

@@ -330,12 +330,6 @@ export const bugs: readonly Bug[] = [
     replace: '{}',
   },
   {
-    name: 'what was asked over HTTP counts as asked on the connection that comes after it',
-    file: 'client/stream/transport.js',
-    find: 'this.#asks.sentElsewhere(request);',
-    replace: '',
-  },
-  {
     name: 'the server does not look at what has to be kept',
     file: 'server/web-socket/connection.js',
     find: '!keep?.includes(number)',

@@ -25,6 +25,8 @@ const OBSERVERS_EVERY_MS = 4_000
 /** A client that is killed is started again, and to start fifty takes a machine its time. */
 const LEAST_MS = 300
 const UP_AGAIN_MS = 1_000
+/** Frames are a few hundred bytes each. */
+const BREAK_BYTES = 2_000
 const START_AGAIN_MS = 200
 const STARTS_MS = 60_000
 
@@ -64,6 +66,8 @@ export class Faults {
       'slow read': () => link.readSlowly(),
       'connections refused': () => link.refuse(),
       reset: () => void link.reset(),
+      'broken in the middle there': () => link.breakAfter(random.integer(BREAK_BYTES), 'there'),
+      'broken in the middle back': () => link.breakAfter(random.integer(BREAK_BYTES), 'back'),
       'half-closed to the server': () => void link.halfClose('server'),
       'half-closed to the client': () => void link.halfClose('client'),
     }

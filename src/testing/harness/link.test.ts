@@ -79,3 +79,21 @@ test('a slow reader gets everything, late', async () => {
   await until(() => heard.text === text)
   expect(performance.now() - startMs).toBeGreaterThan(60)
 })
+
+test('a connection that breaks after so many bytes carries those, and another one is whole', async () => {
+  const { link, open } = await linked()
+  for (const way of ['there', 'back'] as const) {
+    const { socket, heard } = open()
+    socket.write('ab')
+    await until(() => heard.text === 'ab')
+    link.breakAfter(3, way)
+    socket.write('cd')
+    await until(() => heard.text === 'abcd')
+    socket.write('efgh')
+    await until(() => heard.ends.includes('close'))
+    expect(way === 'back' ? heard.text : 'abcde').toBe('abcde')
+    const next = open()
+    next.socket.write('x'.repeat(100))
+    await until(() => next.heard.text.length === 100)
+  }
+})

@@ -5,7 +5,11 @@ interface Way {
   isOpen: boolean
   delayMs: number
   isSlow: boolean
+  /** After so many bytes the connection that carries them breaks. */
+  breaksAfter: number
 }
+
+const WHOLE: Way = { isOpen: true, delayMs: 0, isSlow: false, breaksAfter: Infinity }
 
 const PIECE_BYTES = 64
 const PIECE_MS = 20
@@ -21,8 +25,8 @@ export class Link {
   readonly #target: Target
   readonly #server: Server
   readonly #pairs = new Set<readonly [client: Socket, server: Socket]>()
-  readonly #there: Way = { isOpen: true, delayMs: 0, isSlow: false }
-  readonly #back: Way = { isOpen: true, delayMs: 0, isSlow: false }
+  readonly #there: Way = { ...WHOLE }
+  readonly #back: Way = { ...WHOLE }
   #waiting: (() => void)[] = []
   #isRefusing = false
 
@@ -77,6 +81,15 @@ export class Link {
     }
   }
 
+  /** The connection that carries the byte after these, one way, breaks there: in the middle of a frame, for the most part. */
+  breakAfter(bytes: number, which: 'there' | 'back'): () => void {
+    const way = which === 'there' ? this.#there : this.#back
+    way.breaksAfter = bytes
+    return () => {
+      way.breaksAfter = Infinity
+    }
+  }
+
   /** One side hears that the other will send no more, while the other direction stays open. */
   halfClose(whom: 'client' | 'server'): void {
     for (const [client, server] of this.#pairs) (whom === 'client' ? client : server).end()
@@ -84,7 +97,7 @@ export class Link {
 
   /** Everything passes again. */
   heal(): void {
-    for (const way of [this.#there, this.#back]) Object.assign(way, { isOpen: true, delayMs: 0, isSlow: false })
+    for (const way of [this.#there, this.#back]) Object.assign(way, WHOLE)
     this.#isRefusing = false
     this.#wake()
   }
@@ -119,6 +132,8 @@ export class Link {
         if (way.delayMs > 0) await sleep(way.delayMs)
         for (const piece of way.isSlow ? piecesOf(chunk) : [chunk]) {
           if (way.isSlow) await sleep(PIECE_MS)
+          if (piece.length > way.breaksAfter) return breakOff(from, to, piece.subarray(0, way.breaksAfter), way)
+          way.breaksAfter -= piece.length
           await sent(to, piece)
         }
       }
@@ -137,6 +152,14 @@ export class Link {
   #wake(): void {
     for (const resolve of this.#waiting.splice(0)) resolve()
   }
+}
+
+/** The first bytes arrive, and then nothing; who sent them is told that nobody is there. */
+function breakOff(from: Socket, to: Socket, first: Buffer, way: Way): void {
+  way.breaksAfter = Infinity
+  to.end(first)
+  to.destroySoon()
+  from.resetAndDestroy()
 }
 
 /** Resolves when it has left: a reader that does not read holds its writer up. */
