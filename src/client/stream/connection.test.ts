@@ -38,6 +38,9 @@ function open({ clock = new SimulatedClock(), asks = new Asks() } = {}): Opened 
   return { connection, far: ends[0]!, clock, useless }
 }
 
+/** Longer than a request waits for others. */
+const HOLD_MS = 10
+
 const ask = (hold: string) =>
   ({ type: 'acquire', operation: 'lock', resource: 'r', node: 'a', owner: 'a', hold }) as const
 const release = (hold: string) =>
@@ -73,13 +76,60 @@ test('what is asked in one turn goes into one frame, numbered from one', async (
   expect(await second).toMatchObject({ fence: 22 })
 })
 
+test('while a frame is under way others gather for a moment, or until something comes', async () => {
+  const { connection, far, clock } = open()
+  void connection.call(renewal, 1_000)
+  await settled()
+  void connection.call(renewal, 1_000)
+  await settled()
+  void connection.call(renewal, 1_000)
+  await settled()
+  expect(far.frames).toHaveLength(1)
+  far.reply(1, alive)
+  await settled()
+  expect(far.frames[1]).toMatchObject({ from: 2, requests: [renewal, renewal], acked: 1 })
+  void connection.call(renewal, 1_000)
+  await settled()
+  expect(far.frames).toHaveLength(2)
+  await clock.advance(HOLD_MS)
+  expect(far.frames[2]).toMatchObject({ from: 4, requests: [renewal] })
+})
+
+test('what every ask says is said once, and again for another session', async () => {
+  const { connection, far, clock } = open()
+  const place = { namespace: 'n', operation: 'lock', resource: 'r', node: 'a', owner: 'a' } as const
+  void connection.call({ type: 'acquire', ...place, hold: 'h1', session: 's1' }, 1_000)
+  void connection.call({ type: 'acquire', ...place, node: 'b', hold: 'h2', session: 's2' }, 1_000)
+  void connection.call({ type: 'renew-session', session: 's1' }, 1_000)
+  await clock.advance(HOLD_MS)
+  void connection.call({ type: 'acquire', ...place, hold: 'h3', session: 's2' }, 1_000)
+  await clock.advance(HOLD_MS)
+  const rest = { operation: 'lock', resource: 'r', owner: 'a' }
+  expect(far.frames).toEqual([
+    {
+      defaults: { namespace: 'n', node: 'a', session: 's1' },
+      from: 1,
+      requests: [
+        { type: 'acquire', ...rest, hold: 'h1' },
+        { type: 'acquire', ...rest, node: 'b', hold: 'h2', session: 's2' },
+        { type: 'renew-session', session: 's1' },
+      ],
+    },
+    {
+      defaults: { namespace: 'n', node: 'a', session: 's2' },
+      from: 4,
+      requests: [{ type: 'acquire', ...rest, hold: 'h3' }],
+    },
+  ])
+})
+
 test('numbers go on over frames', async () => {
-  const { connection, far } = open()
+  const { connection, far, clock } = open()
   void connection.call(renewal, 1_000)
-  await settled()
+  await clock.advance(HOLD_MS)
   void connection.call(renewal, 1_000)
   void connection.call(renewal, 1_000)
-  await settled()
+  await clock.advance(HOLD_MS)
   expect(far.frames.map(({ from, requests }) => [from, requests?.length])).toEqual([
     [1, 1],
     [2, 2],
@@ -87,9 +137,9 @@ test('numbers go on over frames', async () => {
 })
 
 test('more requests than a frame may carry go into the next one, in order', async () => {
-  const { connection, far } = open()
+  const { connection, far, clock } = open()
   for (let count = 0; count < 1_001; count++) void connection.call(renewal, 1_000)
-  await settled()
+  await clock.advance(HOLD_MS)
   expect(far.frames.map(({ from, requests }) => [from, requests?.length])).toEqual([
     [1, 1_000],
     [1_001, 1],
@@ -97,46 +147,46 @@ test('more requests than a frame may carry go into the next one, in order', asyn
 })
 
 test('large requests go into frames of their own', async () => {
-  const { connection, far } = open()
+  const { connection, far, clock } = open()
   const large = { ...release('h'), result: 'x'.repeat(300_000) }
   for (let count = 0; count < 3; count++) void connection.call(large, 1_000)
-  await settled()
+  await clock.advance(HOLD_MS)
   expect(far.frames.map(({ requests }) => requests?.length)).toEqual([1, 1, 1])
 })
 
 test('while too much has not left, requests gather until something has', async () => {
-  const { connection, far } = open()
+  const { connection, far, clock } = open()
   void connection.call(renewal, 1_000)
-  await settled()
+  await clock.advance(HOLD_MS)
   far.unsent = 2 * 1024 * 1024
   void connection.call(renewal, 1_000)
-  await settled()
+  await clock.advance(HOLD_MS)
   void connection.call(renewal, 1_000)
-  await settled()
+  await clock.advance(HOLD_MS)
   expect(far.frames).toHaveLength(1)
   far.unsent = 0
   far.taken[0]!()
-  await settled()
+  await clock.advance(HOLD_MS)
   expect(far.frames).toHaveLength(2)
   expect(far.frames[1]).toMatchObject({ from: 2, requests: [renewal, renewal] })
 })
 
 test('every reply up to a number is acknowledged with the next frame, and none beyond a gap', async () => {
-  const { connection, far } = open()
+  const { connection, far, clock } = open()
   for (let count = 0; count < 3; count++) void connection.call(renewal, 1_000)
-  await settled()
+  await clock.advance(HOLD_MS)
   expect(far.frames[0]).not.toHaveProperty('acked')
   far.reply(1, alive)
   far.reply(3, alive)
   void connection.call(renewal, 1_000)
-  await settled()
+  await clock.advance(HOLD_MS)
   expect(far.frames[1]).toMatchObject({ from: 4, acked: 1 })
   far.reply(2, alive)
   void connection.call(renewal, 1_000)
-  await settled()
+  await clock.advance(HOLD_MS)
   expect(far.frames[2]).toMatchObject({ from: 5, acked: 3 })
   void connection.call(renewal, 1_000)
-  await settled()
+  await clock.advance(HOLD_MS)
   expect(far.frames[3]).not.toHaveProperty('acked')
 })
 
@@ -145,13 +195,13 @@ test('a release on the connection of its ask need not be kept, one of another as
   const before = open({ asks })
   void outcomeOf(before.connection.call(ask('h1'), 1_000))
   await settled()
-  const { connection, far } = open({ asks })
+  const { connection, far, clock } = open({ asks })
   void connection.call(release('h1'), 1_000)
   void connection.call(ask('h2'), 1_000)
   await settled()
   expect(far.frames[0]).toMatchObject({ from: 1, keep: [1] })
   void connection.call(release('h2'), 1_000)
-  await settled()
+  await clock.advance(HOLD_MS)
   expect(far.frames[1]).not.toHaveProperty('keep')
 })
 

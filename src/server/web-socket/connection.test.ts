@@ -137,6 +137,31 @@ test('where the sync fails nobody is told that anything counts, and nothing is a
   expect(acknowledged).toEqual([])
 })
 
+test('what a request leaves out is what its connection has said last; what it says itself counts', async () => {
+  const { open, service } = world()
+  const { send, replies } = open()
+  const bare = { type: 'acquire', operation: 'lock', resource: 'r', owner: 'a', ttlMs: 1_000 }
+  await send({ defaults: { namespace: 'one', node: 'a' }, from: 1, requests: [{ ...bare, hold: 'h1' }] })
+  await send({
+    defaults: { namespace: 'two', node: 'b' },
+    from: 2,
+    requests: [
+      { ...bare, hold: 'h2' },
+      { ...bare, namespace: 'three', node: 'c', hold: 'h3' },
+      { type: 'get-resource', resource: 'r' },
+    ],
+  })
+  expect(replies().map(([, reply]) => reply.status)).toEqual(['granted', 'granted', 'granted', 'resource'])
+  const holders = async (namespace: string) => {
+    const { resource } = (await service.call({ type: 'get-resource', namespace, resource: 'r' })) as {
+      resource: { grants: readonly { node: string }[] }
+    }
+    return resource.grants.map(({ node }) => node)
+  }
+  expect([await holders('one'), await holders('two'), await holders('three')]).toEqual([['a'], ['b'], ['c']])
+  expect(await holders('default')).toEqual([])
+})
+
 test('a store that takes its steps elsewhere answers each when it can', async () => {
   const wrap = (store: Store) => overlaid(store, { direct: undefined })
   const { send, replies } = world({ wrap }).open()

@@ -28,6 +28,7 @@ function checkFrame(frame: ReturnType<typeof frameFrom> | undefined, lastNumber:
   expect(acked).toBeLessThanOrEqual(lastNumber)
   for (const number of [from, acked, ...keep, ...unlisten, ...listen.map(({ id }) => id)])
     if (requests || number !== from) expect(Number.isSafeInteger(number) && number >= 0).toBe(true)
+  for (const value of Object.values(frame.defaults ?? {})) expect(typeof value).toBe('string')
   for (const { scope } of listen) expect(['session', 'resource', 'all']).toContain(scope.of)
 }
 
@@ -46,6 +47,7 @@ test('any JSON in the fields of a frame makes one or makes none', () => {
     keep: numbers,
     listen: fc.array(fc.record({ id: fc.nat(), scope: scopes() }), { maxLength: 2 }),
     unlisten: numbers,
+    defaults: fc.record({ namespace: fc.string(), node: fc.string(), session: fc.string() }, { requiredKeys: [] }),
   }
   const some = (arbitrary: fc.Arbitrary<unknown>) =>
     fc.oneof({ weight: 8, arbitrary }, { weight: 1, arbitrary: fc.jsonValue() })
