@@ -73,7 +73,7 @@ export class DurableStore {
     if (!frame) return
     for (const [kind, what] of JSON.parse(frame.payload.toString()) as [string, unknown][]) {
       if (kind === 'end') this.#ending.delete(what as string)
-      if (kind === 'step') this.#unsynced.shift()
+      if (kind === 'step' || kind === 'acked') this.#unsynced.shift()
       if (kind === 'restart') while (this.#unsynced[0]?.command.type === 'recover') this.#unsynced.shift()
     }
   }
