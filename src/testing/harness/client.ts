@@ -31,6 +31,7 @@ const BEAT_MS = 50
 /** Later than this, and a client cannot be said to have run: well below the margin that it has to notice a loss in. */
 const STALL_MS = 80
 const SETTLE_MS = 20
+const TICK_MS = 0.001
 
 const config: ClientConfig = JSON.parse(process.argv[2]!)
 const journal = new Journal(config.journal)
@@ -40,12 +41,15 @@ const note = (what: 'paused' | 'resumed' | 'reconnected', atMs = machineMs()) =>
 /** A process that is stopped, or starved, cannot say so but afterwards. */
 function watchForStalls(): void {
   let lastMs = machineMs()
+  let resumedMs = 0
   setInterval(() => {
     const nowMs = machineMs()
     if (nowMs - lastMs > BEAT_MS + STALL_MS) {
-      note('paused', lastMs)
+      // One stall may follow another at once: it begins when the one before it has been noted to be over.
+      note('paused', Math.max(lastMs, resumedMs + TICK_MS))
       // All timers that are due have run by then.
-      note('resumed', nowMs + SETTLE_MS)
+      resumedMs = nowMs + SETTLE_MS
+      note('resumed', resumedMs)
     }
     lastMs = nowMs
   }, BEAT_MS).unref()

@@ -59,7 +59,14 @@ export function verdictOf(evidence: Evidence): Verdict {
   const heap = (servers[0] ?? []).flatMap((record) =>
     record.kind === 'server' && record.what === 'heap' ? [record.count] : [],
   )
-  const counts = { ...countsOf(history), 'fenced writes': writes.made, 'writes refused': writes.refused }
+  const { acknowledged, ...happened } = countsOf(history)
+  const counts = {
+    ...happened,
+    // Only on a stream, and where the servers themselves remember.
+    ...(!evidence.shared && { acknowledged }),
+    'fenced writes': writes.made,
+    'writes refused': writes.refused,
+  }
   if (all.length === 0) rmSync(folder, { recursive: true })
   else if (evidence.shared)
     keep(join(folder, 'store.jsonl'), timedSteps(evidence.shared.steps, evidence.shared.aheadMs))
@@ -133,6 +140,7 @@ function countsOf(history: History): Record<string, number> {
     'lost grants': 0,
     reconnects: 0,
     'sessions opened': 0,
+    acknowledged: 0,
   }
   const add = (name: keyof typeof counts, count = 1) => {
     counts[name] += count
@@ -150,6 +158,7 @@ function countsOf(history: History): Record<string, number> {
     if (record.kind === 'session' && record.what === 'opened') add('sessions opened')
     if (record.kind !== 'step') return
     add('steps')
+    if (record.command.type === 'acknowledge') add('acknowledged')
     if (record.reply.status === 'skip') add('skips')
     for (const event of record.events) {
       if (event.type === 'granted') add('grants')
