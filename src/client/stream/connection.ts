@@ -79,6 +79,11 @@ export class Connection {
     this.#lastHeardMs = options.clock.monoMs()
   }
 
+  /** The server has said that it is one. */
+  get isGreeted(): boolean {
+    return this.#isGreeted
+  }
+
   call(request: AnyRequest, limitMs: number): Promise<AnyReply> {
     const sentAtMs = this.#options.clock.monoMs()
     const byMs = sentAtMs + limitMs
