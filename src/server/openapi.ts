@@ -10,6 +10,7 @@ import {
   routes,
   SESSION_HEADER,
   STORE_HEADER,
+  streamRoute,
 } from '../protocol/index.ts'
 import { requestSchemas } from '../protocol/schemas.ts'
 import { classicPaths } from './classic/openapi.ts'
@@ -35,6 +36,7 @@ function openApi(version: string): Json {
   }
   add(paths, batchRoute, { operationId: 'batch', ...body(batchSchema()) })
   add(paths, eventsRoute, { operationId: 'events', ...eventsInput() })
+  paths[streamRoute.path] = { get: { summary: streamRoute.summary, operationId: 'stream', responses: UPGRADED } }
   return {
     openapi: '3.1.0',
     info: { title: 'Baton', version, description: 'An outcome-aware distributed lock.' },
@@ -60,6 +62,12 @@ const HEADERS = {
     description: 'the id of the store that the server is over: servers with different ones do not know of one another',
     schema: { type: 'string' },
   },
+}
+
+/** What comes after it is in docs/protocol.md. */
+const UPGRADED = {
+  101: { description: 'a WebSocket: frames of JSON text' },
+  default: { $ref: '#/components/responses/Refused' },
 }
 
 function add(paths: Record<string, Json>, { method, path, summary }: Route, operation: Json): void {

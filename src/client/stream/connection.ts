@@ -1,16 +1,9 @@
-import {
-  FRAME_LIMITS,
-  type ListenFrame,
-  type ReplyOf,
-  type RequestDefaults,
-  type RequestType,
-  type ServerFrame,
-} from '../../protocol/index.ts'
+import type { ListenFrame, ReplyOf, RequestType, ServerFrame } from '../../protocol/index.ts'
 import type { ClientClock } from '../clock.ts'
 import { UnavailableError } from '../errors.ts'
 import type { InputOf, StreamHandlers } from '../transport.ts'
 import type { Asks } from './asks.ts'
-import { requestText } from './request-text.ts'
+import { Outbox } from './outbox.ts'
 import type { Wire, WireEnd } from './wire.ts'
 
 type AnyRequest = InputOf<RequestType>
@@ -36,8 +29,6 @@ interface ConnectionOptions {
   readonly onUseless: (end: WireEnd) => void
 }
 
-/** Four bytes each at most; the last request may be as large as a body. */
-const CHARS_PER_FRAME = FRAME_LIMITS.bytes / 4
 /** So long a request waits at most for a frame that is under way. */
 const HOLD_MS = 2
 /** While so much has not left, nothing more is sent: it gathers. */
@@ -56,13 +47,8 @@ export class Connection {
   readonly #options: ConnectionOptions
   readonly #calls = new Map<number, Call>()
   readonly #listens = new Map<number, StreamHandlers>()
-  #requests: AnyRequest[] = []
-  #listen: ListenFrame[] = []
-  #unlisten: number[] = []
-  #defaults: RequestDefaults = {}
-  #lastNumber = 0
+  readonly #outbox: Outbox
   #lastListen = 0
-  #acked = 0
   #lastHeardMs: number
   #isScheduled = false
   /** A frame is under way, and nothing has come since. */
@@ -76,30 +62,36 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options
+    this.#outbox = new Outbox(options.asks, this.number)
     this.#lastHeardMs = options.clock.monoMs()
+  }
+
+  /** The server has said that it is one. */
+  get isGreeted(): boolean {
+    return this.#isGreeted
   }
 
   call(request: AnyRequest, limitMs: number): Promise<AnyReply> {
     const sentAtMs = this.#options.clock.monoMs()
     const byMs = sentAtMs + limitMs
-    this.#requests.push(request)
+    const number = this.#outbox.add(request)
     this.#later()
     if (byMs < this.#checkAtMs) this.#checkAt(byMs)
     return new Promise((resolve, reject) => {
-      this.#calls.set(++this.#lastNumber, { request, resolve, reject, sentAtMs, byMs })
+      this.#calls.set(number, { request, resolve, reject, sentAtMs, byMs })
     })
   }
 
   listen(frame: Omit<ListenFrame, 'id'>, handlers: StreamHandlers): { close(): void } {
     const id = ++this.#lastListen
     this.#listens.set(id, handlers)
-    this.#listen.push({ id, ...frame })
+    this.#outbox.listen({ id, ...frame })
     this.#later()
     if (this.#checkAtMs === Infinity) this.#checkAt(this.#silentAtMs())
     return {
       close: () => {
         if (!this.#listens.delete(id) || this.#isClosed) return
-        this.#unlisten.push(id)
+        this.#outbox.unlisten(id)
         this.#later()
       },
     }
@@ -113,7 +105,7 @@ export class Connection {
       return
     }
     this.#isAwaiting = false
-    if (this.#requests.length > 0) this.#later()
+    if (this.#outbox.hasRequests) this.#later()
     const { store, replies, events, ended } = frame
     if (store !== undefined) {
       this.#isGreeted = true
@@ -176,11 +168,11 @@ export class Connection {
     this.#isScheduled = false
     const { wire } = this.#options
     while (!this.#isClosed && wire.unsent < UNSENT_MAX && !this.#isGathering()) {
-      const text = this.#nextFrame()
+      const text = this.#outbox.nextFrame(this.#calls.keys().next().value)
       if (text === undefined) return
       this.#isAwaiting = true
       wire.send(text, () => {
-        if (this.#requests.length > 0) this.#later()
+        if (this.#outbox.hasRequests) this.#later()
       })
     }
   }
@@ -190,7 +182,7 @@ export class Connection {
    * and one that is alone never waits.
    */
   #isGathering(): boolean {
-    if (!this.#isAwaiting || this.#requests.length === 0) return false
+    if (!this.#isAwaiting || !this.#outbox.hasRequests) return false
     if (!this.#isHolding) {
       this.#isHolding = true
       this.#options.clock.after(HOLD_MS, () => {
@@ -200,57 +192,6 @@ export class Connection {
       })
     }
     return true
-  }
-
-  #nextFrame(): string | undefined {
-    const from = this.#lastNumber - this.#requests.length + 1
-    const fields: string[] = []
-    const keep: number[] = []
-    if (this.#hasNewDefaults()) fields.push(`"defaults":${JSON.stringify(this.#defaults)}`)
-    const texts = this.#nextTexts(from, keep)
-    if (texts.length > 0) fields.push(`"from":${from},"requests":[${texts.join(',')}]`)
-    if (keep.length > 0) fields.push(`"keep":${JSON.stringify(keep)}`)
-    if (this.#listen.length > 0) fields.push(`"listen":${JSON.stringify(this.#listen)}`)
-    if (this.#unlisten.length > 0) fields.push(`"unlisten":${JSON.stringify(this.#unlisten)}`)
-    if (fields.length === 0) return undefined
-    const acked = this.#ackedBefore(from)
-    if (acked > this.#acked) {
-      this.#acked = acked
-      fields.push(`"acked":${acked}`)
-    }
-    this.#listen = []
-    this.#unlisten = []
-    return `{${fields.join(',')}}`
-  }
-
-  /** Those of the first ask, and again where there is another session. */
-  #hasNewDefaults(): boolean {
-    const ask = this.#requests.find((request): request is InputOf<'acquire'> => request.type === 'acquire')
-    if (!ask || ask.session === this.#defaults.session) return false
-    const { namespace, node, session } = ask
-    this.#defaults = { namespace, node, session }
-    return true
-  }
-
-  /** As many requests as go into one frame, as text; those among them that have to be remembered. */
-  #nextTexts(from: number, keep: number[]): string[] {
-    const texts: string[] = []
-    let chars = 0
-    for (const request of this.#requests) {
-      if (texts.length === FRAME_LIMITS.requests || chars > CHARS_PER_FRAME) break
-      if (!this.#options.asks.isOnOneConnection(request, this.number)) keep.push(from + texts.length)
-      const text = requestText(request, this.#defaults)
-      chars += text.length
-      texts.push(text)
-    }
-    this.#requests = texts.length === this.#requests.length ? [] : this.#requests.slice(texts.length)
-    return texts
-  }
-
-  /** The replies up to this one have all come. `from`: of the first that is not sent yet. */
-  #ackedBefore(from: number): number {
-    const oldest = this.#calls.keys().next()
-    return Math.min(oldest.done ? this.#lastNumber : oldest.value - 1, from - 1)
   }
 
   /** One timer for all: for the call whose time is over first, and for the silence of the server. */

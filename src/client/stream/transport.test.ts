@@ -122,14 +122,39 @@ test('where no stream is allowed, requests go the other way for a minute, and th
   expect(notices).toHaveLength(1)
 })
 
-test('somebody who lets one in and does not greet is no Baton: requests go the other way', async () => {
-  const { transport, ends, other, clock } = world()
+test('where somebody lets one in and does not greet, requests go the other way for a while', async () => {
+  const { transport, ends, other, clock } = world({ servers: ['http://a'] })
   const call = outcomeOf(transport.call(renewal, { timeoutMs: 8_000 }))
   await clock.advance(4_999)
   expect(ends[0]!.isClosed).toBe(false)
   await clock.advance(1)
   expect(await call).toBeInstanceOf(UnavailableError)
   expect(ends[0]!.isClosed).toBe(true)
+  await transport.call(renewal)
+  expect(other).toEqual([renewal])
+  await clock.advance(10_000)
+  void outcomeOf(transport.call(renewal))
+  expect(ends).toHaveLength(2)
+})
+
+test('so do they where a call is not answered before there was a greeting', async () => {
+  const { transport, other, clock } = world({ servers: ['http://a'] })
+  const call = outcomeOf(transport.call(renewal, { timeoutMs: 2_000 }))
+  await clock.advance(2_000)
+  expect(await call).toBeInstanceOf(UnavailableError)
+  await transport.call(renewal)
+  expect(other).toEqual([renewal])
+})
+
+test('of several servers each is tried before that', async () => {
+  const { transport, ends, other, clock, notices } = world()
+  for (const expected of [1, 2]) {
+    const call = outcomeOf(transport.call(renewal, { timeoutMs: 2_000 }))
+    await clock.advance(2_000)
+    expect(await call).toBeInstanceOf(UnavailableError)
+    expect([ends.length, other.length]).toEqual([expected, 0])
+  }
+  expect(notices[0]).toContain('leaving http://a')
   await transport.call(renewal)
   expect(other).toEqual([renewal])
 })

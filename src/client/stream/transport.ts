@@ -20,8 +20,9 @@ interface StreamTransportOptions {
 const CALL_MS = 10_000
 /** A server that lets one in says so within this time. */
 const GREETING_MS = 5_000
-/** After a stream was forbidden, or stayed without a greeting, the other way is taken for so long. */
-const FALLBACK_MS = 60_000
+/** For so long the other way is taken after a stream was forbidden, and after none was heard of. */
+const FORBIDDEN_MS = 60_000
+const SILENT_MS = 10_000
 
 /** One stream to one of several servers at a time: the one that answered last. */
 export class StreamTransport implements Transport {
@@ -32,6 +33,8 @@ export class StreamTransport implements Transport {
   #fallback: Transport | undefined
   #fallbackUntilMs = -Infinity
   #hasSaidSo = false
+  /** So many connections in a row have ended without a word from the server. */
+  #unheard = 0
   #present: number
   #isClosed = false
   /** How often a connection has ended. */
@@ -83,24 +86,30 @@ export class StreamTransport implements Transport {
       asks: this.#asks,
       onGreeting: (store) => {
         cancel()
+        this.#unheard = 0
         this.#stores.note(base, store)
       },
-      onUseless: (end) => this.#ended(base, connection, end),
+      onUseless: (end) => (connection.isGreeted ? this.#ended(base, connection, end) : notGreeted(end)),
     })
-    const cancel = clock.after(GREETING_MS, () => {
-      // Somebody let it in and does not pass on what is said, or nobody is there at all: the other way will tell.
-      const error = new UnavailableError(`no greeting came for ${GREETING_MS} ms`)
-      this.#ended(base, connection, { error, isForbidden: true })
-    })
+    const notGreeted = (end: WireEnd) => {
+      // Somebody lets it in and does not pass on what is said, or nobody is there at all: where all are silent, the other way
+      // will tell.
+      const isEverywhere = ++this.#unheard >= bases.length
+      this.#ended(base, connection, { ...end, isSilent: isEverywhere && !end.isForbidden })
+    }
+    const cancel = clock.after(GREETING_MS, () =>
+      notGreeted({ error: new UnavailableError(`no greeting came for ${GREETING_MS} ms`) }),
+    )
     this.#connection = connection
     return connection
   }
 
-  #ended(base: URL, connection: Connection, { error, refusal, isForbidden = false }: WireEnd): void {
+  #ended(base: URL, connection: Connection, { error, refusal, isForbidden, isSilent }: WireEnd): void {
     if (this.#connection === connection) {
       this.#connection = undefined
       this.reconnects++
-      if (isForbidden && this.#options.fallback) this.#takeOtherWay(base, error)
+      if ((isForbidden || isSilent) && this.#options.fallback)
+        this.#takeOtherWay(base, { error, forMs: isForbidden ? FORBIDDEN_MS : SILENT_MS })
       else if (!refusal && !this.#isClosed) this.#moveOn(base, error)
     }
     connection.end(new UnavailableError(`no answer from ${base.origin}: ${causeOf(error)}`, { cause: error }), refusal)
@@ -113,9 +122,10 @@ export class StreamTransport implements Transport {
     notice(`leaving ${base.origin} (${causeOf(error)}) for ${bases[this.#present]!.origin}`)
   }
 
-  #takeOtherWay(base: URL, error: unknown): void {
+  #takeOtherWay(base: URL, { error, forMs }: { readonly error: unknown; readonly forMs: number }): void {
     const { clock, notice } = this.#options
-    this.#fallbackUntilMs = clock.monoMs() + FALLBACK_MS
+    this.#unheard = 0
+    this.#fallbackUntilMs = clock.monoMs() + forMs
     if (this.#hasSaidSo) return
     this.#hasSaidSo = true
     notice(`no stream to ${base.origin} (${causeOf(error)}); requests go by HTTP, one by one`)

@@ -16,6 +16,8 @@ export interface WireEnd {
   readonly refusal?: ErrorBody | undefined
   /** Somebody answered, but no WebSocket can be had there. */
   readonly isForbidden?: boolean
+  /** No server has said anything. */
+  readonly isSilent?: boolean
 }
 
 /** Told what happens to a wire. After `onEnd` nothing more is told. */
