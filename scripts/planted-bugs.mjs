@@ -157,7 +157,7 @@ const bugs = [
     file: 'src/service/fan-out.ts',
     find: 'return event.handOver',
     replace: 'return false',
-    tests: ['src/server/web-socket/connection.test.ts'],
+    tests: ['src/server/web-socket/listening.test.ts'],
   },
   {
     name: 'stream: every step of a frame is told before it is durable',

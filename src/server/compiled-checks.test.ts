@@ -95,6 +95,15 @@ test.each(COMPILED)('what is surely a request of type %s is one, with the same v
   expect(sure).toBeGreaterThan(40)
 })
 
+test.each(['', 'x'.repeat(513), 'ä'.repeat(257), 'a\n', '\u0085', '\ud800'])('%j is surely no id', (id) => {
+  const input = { type: 'acquire', operation: 'pull', resource: 'r', node: 'n', owner: 'o', hold: 'h', namespace: 'd' }
+  for (const name of ['operation', 'resource', 'node', 'owner', 'hold', 'namespace']) {
+    expect(isSurely('acquire', { ...input, [name]: id }), name).toBe(false)
+    expect(requestSchemas.acquire.safeParse({ ...input, [name]: id }).success, name).toBe(false)
+  }
+  expect(isSurely('acquire', { ...input })).toBe(true)
+})
+
 test('a key like __proto__ makes it no request', () => {
   const input = JSON.parse('{"type":"renew-session","session":"s","__proto__":{"x":1}}')
   expect(isSurely('renew-session', input)).toBe(false)
