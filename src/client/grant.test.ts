@@ -113,3 +113,19 @@ test('a result that is no JSON is a success without one', async () => {
   expect((await baton.status('p')).kept).toMatchObject([{ resultOmitted: true }])
   expect(notices).toEqual(['the result of pull p is not told to others: it is not JSON but a function'])
 })
+
+test('a grant that was revoked before the reply to its claim came is lost from the start', async () => {
+  const { clock, service, client } = newClientWorld()
+  const before = await client().baton.acquire('lock', 'r')
+  const { baton, wire } = client()
+  const asked = baton.acquire('lock', 'r')
+  await clock.advance(100)
+  wire.fate = ({ type }) => (type === 'acquire' ? { replyAfterMs: 50 } : 'pass')
+  await before.succeed()
+  await clock.advance(10)
+  await service.call({ type: 'revoke', namespace: 'default', operation: 'lock', resource: 'r' })
+  await clock.advance(100)
+  const grant = await asked
+  expect(grant.signal.aborted).toBe(true)
+  expect(grant.signal.reason).toMatchObject({ code: 'grant-lost', message: expect.stringContaining('revoked') })
+})
