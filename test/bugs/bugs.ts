@@ -325,7 +325,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: 'a release is acknowledged although its ask was sent on two connections',
-    file: 'client/stream/connection.js',
+    file: 'client/stream/outbox.js',
     find: 'keep.push(from + texts.length);',
     replace: '{}',
   },
