@@ -46,16 +46,16 @@ export class Asker {
   }
 
   /** A grant, perhaps in name only where no server answers, or a skip. */
-  async ask(more: Pick<AskSpec, 'disbelieve' | 'verified' | 'verifies'> = AS_IT_IS): Promise<OpenGrant | Skip> {
-    try {
-      const spec = more === AS_IT_IS ? this.#spec : { ...this.#spec, ...more }
-      return await new Ask(this.#wiring, spec, this.patience).answer()
-    } catch (error) {
-      if (!(error instanceof UnavailableError) || this.#whenUnavailable !== 'run') throw error
+  ask(more: Pick<AskSpec, 'disbelieve' | 'verified' | 'verifies'> = AS_IT_IS): Promise<OpenGrant | Skip> {
+    const spec = more === AS_IT_IS ? this.#spec : { ...this.#spec, ...more }
+    const asked = new Ask(this.#wiring, spec, this.patience).answer()
+    if (this.#whenUnavailable !== 'run') return asked
+    return asked.catch((error) => {
+      if (!(error instanceof UnavailableError)) throw error
       if (more.verified) return { status: 'skip', fence: 0 }
       const { operation, resource, owner = this.#wiring.random.id() } = this.#spec
       return new WithoutGrant(this.#wiring, { operation, resource, owner, signal: this.#spec.signal })
-    }
+    })
   }
 }
 

@@ -79,14 +79,18 @@ export class Client implements Baton {
 
   lock<Result>(resource: string, callback: Callback<Result>, options?: LockOptions): Promise<Result>
   lock(resource: string, options?: LockOptions): Promise<Lock>
-  async lock<Result>(
+  lock<Result>(
     resource: string,
     callbackOrOptions: Callback<Result> | LockOptions = {},
     more: LockOptions = {},
   ): Promise<Result | Lock> {
     const callback = typeof callbackOrOptions === 'function' ? callbackOrOptions : undefined
     const options = typeof callbackOrOptions === 'function' ? more : callbackOrOptions
-    this.#check('lock', { resource }, options)
+    try {
+      this.#check('lock', { resource }, options)
+    } catch (error) {
+      return Promise.reject(error)
+    }
     return callback ? lockAround(this.#wiring, resource, { callback, options }) : lock(this.#wiring, resource, options)
   }
 

@@ -44,20 +44,21 @@ export class Contact {
   }
 
   /** One try. Throws `UnavailableError` where nobody answered, and the signal's reason where it was given up. */
-  async try<Type extends RequestType>(request: InputOf<Type>, options: TryOptions = {}): Promise<ReplyOf<Type>> {
+  try<Type extends RequestType>(request: InputOf<Type>, options: TryOptions = {}): Promise<ReplyOf<Type>> {
     const { signal, tries = 0, timeoutMs = Infinity } = options
-    signal?.throwIfAborted()
+    if (signal?.aborted) return Promise.reject(signal.reason)
     // A blackholed server must be left for another while the asker still has time, a slow one must get to answer.
     const limitMs = Math.min(timeoutMs, TRY_LAST_MS, TRY_FIRST_MS * 2 ** Math.min(tries, 10))
-    try {
-      const reply = await abortable(this.#transport.call<Type>(request, { signal, timeoutMs: limitMs }), signal)
-      if (reply.status === 'refused' && isAway(reply.code)) throw new UnavailableError(reply.message)
-      this.heard()
-      return reply
-    } catch (error) {
+    const failed = (error: unknown) => {
       signal?.throwIfAborted()
       throw error instanceof UnavailableError ? this.#unheard(error, limitMs) : error
     }
+    const answered = (reply: ReplyOf<Type>) => {
+      if (reply.status === 'refused' && isAway(reply.code)) return failed(new UnavailableError(reply.message))
+      this.heard()
+      return reply
+    }
+    return abortable(this.#transport.call<Type>(request, { signal, timeoutMs: limitMs }), signal).then(answered, failed)
   }
 
   /** Tries until there is an answer, or for so long. */

@@ -114,6 +114,7 @@ export class HeldGrant implements OpenGrant, StreamListener, SessionUser, Closab
   }
 
   async succeed(result?: unknown, { effect, keepMs }: SuccessOptions = {}): Promise<void> {
+    if (result === undefined) return this.#report({ outcome: 'success', effect, keepMs })
     const { why, ...told } = toldResult(result)
     if (why !== undefined) this.#notTold(why)
     await this.#report({ outcome: 'success', ...told, effect, keepMs })

@@ -1,3 +1,4 @@
+import type { Skip } from '../core/index.ts'
 import type { Lock, LockOptions, RunContext } from './api.ts'
 import { Asker } from './asker.ts'
 import { GrantLostError } from './errors.ts'
@@ -6,8 +7,11 @@ import { contextOf } from './run.ts'
 import type { Wiring } from './wiring.ts'
 
 /** A plain fair mutex: whatever happens under it, leaving it is its normal end. */
-export async function lock(wiring: Wiring, resource: string, options: LockOptions): Promise<HeldLock> {
-  const answer = await new Asker(wiring, { operation: 'lock', resource }, options).ask()
+export function lock(wiring: Wiring, resource: string, options: LockOptions): Promise<HeldLock> {
+  return new Asker(wiring, { operation: 'lock', resource }, options).ask().then(heldLock)
+}
+
+function heldLock(answer: OpenGrant | Skip): HeldLock {
   // Only a row that somebody has changed skips: then there is nothing to exclude others from.
   if (answer.status === 'skip')
     throw new GrantLostError(`the operation lock skips: its row of the policy is not a mutex`)

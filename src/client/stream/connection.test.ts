@@ -21,23 +21,24 @@ test('what is asked in one turn goes into one frame, numbered from one', async (
   expect(await second).toMatchObject({ fence: 22 })
 })
 
-test('while a frame is under way others gather for a moment, or until something comes', async () => {
+test('while four frames are under way others gather for a moment, or until something comes', async () => {
   const { connection, far, clock } = open()
-  void connection.call(renewal, 1_000)
-  await settled()
-  void connection.call(renewal, 1_000)
-  await settled()
-  void connection.call(renewal, 1_000)
-  await settled()
-  expect(far.frames).toHaveLength(1)
+  const ask = async () => {
+    void connection.call(renewal, 1_000)
+    await settled()
+  }
+  for (let frame = 1; frame <= 4; frame++) await ask()
+  expect(far.frames).toHaveLength(4)
+  await ask()
+  await ask()
+  expect(far.frames).toHaveLength(4)
   far.reply(1, alive)
   await settled()
-  expect(far.frames[1]).toMatchObject({ from: 2, requests: [renewal, renewal], acked: 1 })
-  void connection.call(renewal, 1_000)
-  await settled()
-  expect(far.frames).toHaveLength(2)
+  expect(far.frames[4]).toMatchObject({ from: 5, requests: [renewal, renewal], acked: 1 })
+  await ask()
+  expect(far.frames).toHaveLength(5)
   await clock.advance(HOLD_MS)
-  expect(far.frames[2]).toMatchObject({ from: 4, requests: [renewal] })
+  expect(far.frames[5]).toMatchObject({ from: 7, requests: [renewal] })
 })
 
 test('what every ask says is said once, and again for another session', async () => {

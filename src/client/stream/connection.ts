@@ -29,7 +29,9 @@ interface ConnectionOptions {
   readonly onUseless: (end: WireEnd) => void
 }
 
-/** So long a request waits at most for a frame that is under way. */
+/** With fewer of them, client and server would wait for one another; with more, frames would be small. */
+const FRAMES_UNDER_WAY = 4
+/** So long a request waits at most for frames that are under way. */
 const HOLD_MS = 2
 /** While so much has not left, nothing more is sent: it gathers. */
 const UNSENT_MAX = 1024 * 1024
@@ -51,8 +53,8 @@ export class Connection {
   #lastListen = 0
   #lastHeardMs: number
   #isScheduled = false
-  /** A frame is under way, and nothing has come since. */
-  #isAwaiting = false
+  /** So many frames are under way, as far as is known: each that comes is taken for the answer to one. */
+  #underWay = 0
   #isHolding = false
   /** When the next look at what is late is due; never where there is nothing that could be. */
   #checkAtMs = Infinity
@@ -104,7 +106,7 @@ export class Connection {
       this.#useless('what it sent is no frame', { isForbidden: !this.#isGreeted })
       return
     }
-    this.#isAwaiting = false
+    if (this.#underWay > 0) this.#underWay--
     if (this.#outbox.hasRequests) this.#later()
     const { store, replies, events, ended } = frame
     if (store !== undefined) {
@@ -170,7 +172,7 @@ export class Connection {
     while (!this.#isClosed && wire.unsent < UNSENT_MAX && !this.#isGathering()) {
       const text = this.#outbox.nextFrame(this.#calls.keys().next().value)
       if (text === undefined) return
-      this.#isAwaiting = true
+      this.#underWay++
       wire.send(text, () => {
         if (this.#outbox.hasRequests) this.#later()
       })
@@ -178,16 +180,16 @@ export class Connection {
   }
 
   /**
-   * While a frame is under way, what comes up gathers for the next one, for a moment at most: many callers then share a frame,
-   * and one that is alone never waits.
+   * While several frames are under way, what comes up gathers for the next one, for a moment at most: many callers then share a
+   * frame, and one that is alone never waits.
    */
   #isGathering(): boolean {
-    if (!this.#isAwaiting || !this.#outbox.hasRequests) return false
+    if (this.#underWay < FRAMES_UNDER_WAY || !this.#outbox.hasRequests) return false
     if (!this.#isHolding) {
       this.#isHolding = true
       this.#options.clock.after(HOLD_MS, () => {
         this.#isHolding = false
-        this.#isAwaiting = false
+        this.#underWay = 0
         this.#flush()
       })
     }
