@@ -117,7 +117,7 @@ describe.concurrent('an operator', () => {
     expect(all.filter((view: { resource: string }) => view.resource === 'seen')).toHaveLength(2)
     const other = JSON.parse((await server.baton('status', '--json', '--namespace', 'other')).stdout)
     expect(other).toMatchObject([{ namespace: 'other', resource: 'seen' }])
-    expect((await server.baton('status', 'never')).stdout).toBe('never\n  idle\n')
+    expect((await server.baton('status', 'never')).stdout).toBe('never\n  idle in the namespace default\n')
   })
 
   test('watches: a change is told, not asked for', async () => {

@@ -69,7 +69,8 @@ describe('a resource for people', () => {
 `)
   })
 
-  test('an idle one says so', () => expect(renderResource(idle, nowMs)).toBe('sha256:abc\n  idle\n'))
+  test('an idle one says so', () =>
+    expect(renderResource(idle, nowMs)).toBe('sha256:abc\n  idle in the namespace default\n'))
 
   test('a namespace other than the default is named', () => {
     expect(renderResource({ ...idle, namespace: 'build' }, nowMs)).toContain('sha256:abc  (namespace build)')
@@ -131,7 +132,9 @@ describe('a resource for people', () => {
 
   test('nothing at all is said in words, several stand apart', () => {
     expect(renderResources([], nowMs)).toBe('nothing is held, waited for, referenced or kept\n')
-    expect(renderResources([idle, idle], nowMs)).toBe('sha256:abc\n  idle\n\nsha256:abc\n  idle\n')
+    expect(renderResources([idle, idle], nowMs)).toBe(
+      'sha256:abc\n  idle in the namespace default\n\nsha256:abc\n  idle in the namespace default\n',
+    )
   })
 })
 

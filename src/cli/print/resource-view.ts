@@ -24,7 +24,7 @@ export function renderResource(view: ResourceView, nowMs: number, paint: Paint =
   const references: Row[] =
     view.references.length === 0 ? [] : [['references', `${view.references.length}: ${view.references.join(', ')}`]]
   const lines = [...columns(labelled(rows)), ...columns(labelled(references), ' '.repeat(2))]
-  if (lines.length === 0) lines.push('idle')
+  if (lines.length === 0) lines.push(`idle in the namespace ${view.namespace}`)
   return `${[paint('bold', heading), ...lines.map((line) => `  ${coloured(line, paint)}`)].join('\n')}\n`
 }
 
