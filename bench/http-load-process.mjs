@@ -25,7 +25,7 @@ function talk(index) {
       const body = `{"type":"pull","resource_id":"${id}-${index}-${++count}","node_id":"node-a"}`
       sent = performance.now()
       socket.write(
-        `POST /lock HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+        `POST /lock HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
       )
     }
     socket.setEncoding('latin1')

@@ -31,7 +31,8 @@ async function baton() {
     release() {
       const released = sharedNowMs()
       letGo()
-      say({ released })
+      // What is told to the one who measures must not go out before what is measured.
+      setImmediate(() => say({ released }))
     },
     /** Does the work of a `once`, and ends it when it is told to release. */
     perform({ key }) {
@@ -72,7 +73,7 @@ async function ws() {
     send({ text }) {
       const sent = sharedNowMs()
       socket.send(text)
-      say({ sent })
+      setImmediate(() => say({ sent }))
     },
   }
 }

@@ -2,9 +2,9 @@
 // `--if-missing`: only where there is none, as after an install from git.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { isAbsolute, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { rolldown } from 'rolldown'
+import { bundleMain } from './bundle.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 if (process.argv.includes('--if-missing') && existsSync('dist')) process.exit()
@@ -15,26 +15,18 @@ const { status } = spawnSync(
   ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', fresh],
   { stdio: 'inherit' },
 )
-if (status === 0) {
-  await bundleMain(fresh)
-  chmodSync(`${fresh}/main.js`, 0o755)
-  writeCommonJsTypes(fresh)
-  if (existsSync('dist')) renameSync('dist', stale)
-  renameSync(fresh, 'dist')
+try {
+  if (status === 0) {
+    await bundleMain(fresh)
+    chmodSync(`${fresh}/main.js`, 0o755)
+    writeCommonJsTypes(fresh)
+    if (existsSync('dist')) renameSync('dist', stale)
+    renameSync(fresh, 'dist')
+  }
+} finally {
+  for (const left of [fresh, stale]) rmSync(left, { recursive: true, force: true })
 }
-for (const left of [fresh, stale]) rmSync(left, { recursive: true, force: true })
 process.exit(status ?? 1)
-
-/**
- * The command line in few files: to open some sixty of them took half of the time that a command adds to what it runs. What
- * is loaded when it is needed, a server, say, stays apart.
- */
-async function bundleMain(folder) {
-  const isPackage = (id) => !id.startsWith('.') && !isAbsolute(id)
-  const bundle = await rolldown({ input: `${folder}/main.js`, platform: 'node', external: isPackage, treeshake: false })
-  await bundle.write({ dir: folder, format: 'esm', entryFileNames: '[name].js', chunkFileNames: 'main/[name].js' })
-  await bundle.close()
-}
 
 /**
  * The same declarations once more, as those of CommonJS modules: `require()` loads the ES modules as they are, but before 5.8

@@ -9,17 +9,22 @@ export interface Run {
   readonly tests: readonly string[]
   readonly workers: number
   readonly isLowPriority?: boolean
+  /** Its files share their modules. */
+  readonly isShared?: boolean
 }
 
+/** Runs, one after another. */
+export type Lane = readonly Run[]
+
 export interface Plan {
-  readonly rounds: readonly (readonly Run[])[]
+  readonly rounds: readonly (readonly Lane[])[]
   readonly leftOut: readonly string[]
   readonly lines: readonly string[]
   readonly isRefused: boolean
 }
 
 export const needs: readonly Need[]
-export const rounds: readonly (readonly Run[])[]
+export const rounds: readonly (readonly Lane[])[]
 export function planOf(given: {
   readonly missing: readonly string[]
   readonly args?: readonly string[]

@@ -50,35 +50,38 @@ export const needs = [
 ]
 
 /**
- * One round after another; what stands in one round runs side by side. Two cores are enough for two workers that compute,
- * or for two that mostly wait for real processes; what only computes takes, at low priority, what the latter leave over.
+ * One round after another. A round has lanes, which run side by side, and a lane has runs, one after another. Two cores are
+ * enough for two workers that compute, or for two that mostly wait for real processes; what only computes takes, at low
+ * priority, what these leave over.
  */
 export const rounds = [
   [
-    {
-      tests: [
-        'src',
-        'test/consumer',
-        'test/containerd-page',
-        'test/deploy',
-        'test/readme',
-        'test/rules',
-        'test/runner',
-        'test/scenarios',
-        'test/sdk',
-        'test/stores',
-        'test/tidy',
-      ],
-      workers: 2,
-    },
+    [
+      {
+        tests: [
+          'src',
+          'test/consumer',
+          'test/containerd-page',
+          'test/deploy',
+          'test/readme',
+          'test/rules',
+          'test/runner',
+          'test/scenarios',
+          'test/sdk',
+          'test/stores',
+          'test/tidy',
+        ],
+        workers: 2,
+        // To load the sources anew for every file takes longer than most of them run.
+        isShared: true,
+      },
+      { tests: ['test/e2e'], workers: 2 },
+    ],
+    // Each of these fills two cores by itself.
+    [{ tests: ['test/simulator', 'test/bugs'], workers: 1, isLowPriority: true }],
   ],
   // It measures milliseconds.
-  [{ tests: ['test/alone'], workers: 1 }],
-  [
-    { tests: ['test/e2e'], workers: 2 },
-    // Each of these fills two cores by itself.
-    { tests: ['test/simulator', 'test/bugs'], workers: 1, isLowPriority: true },
-  ],
+  [[{ tests: ['test/alone'], workers: 1 }]],
 ]
 
 /**
@@ -94,7 +97,7 @@ export function planOf({ missing, args = [], ci }) {
   const tests = [...new Set(wanting.flatMap((need) => need.tests))].filter(isMeant)
   const isRefused = tests.length > 0 && (Boolean(ci) || own.length < args.length)
   return {
-    rounds: own.length > 0 ? [[{ tests: own, workers: 2 }]] : rounds,
+    rounds: own.length > 0 ? [[[{ tests: own, workers: 2 }]]] : rounds,
     leftOut: tests,
     lines: tests.map((test) => {
       const wants = wanting.filter((need) => need.tests.includes(test))

@@ -47,17 +47,22 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exi
 
 const total = { passed: 0, failed: 0, skipped: 0 }
 let isBroken = false
-for (const round of plan.rounds) await Promise.all(round.map(runTests))
+for (const round of plan.rounds) await Promise.all(round.map(runLane))
 for (const line of plan.lines) console.log(line)
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
 process.exit(isBroken ? 1 : 0)
 
+async function runLane(runs) {
+  for (const run of runs) await runTests(run)
+}
+
 /** One vitest. What runs beside another is shown when it is done. */
-async function runTests({ tests, workers, isLowPriority }) {
+async function runTests({ tests, workers, isLowPriority, isShared }) {
   const startMs = Date.now()
   const report = join(mkdtempSync(join(folder, 'run-')), 'report.json')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
   const flags = [`--maxWorkers=${workers}`, ...plan.leftOut.map((test) => `--exclude=${test}`)]
+  if (isShared) flags.push('--no-isolate')
   const vitest = [...bin('vitest/vitest.mjs'), 'run', ...reporters, ...flags, ...tests]
   const [command, ...args] = isLowPriority ? ['nice', '-n', '19', ...vitest] : vitest
   const child = spawn(command, args, {

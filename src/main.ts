@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import {
   EXIT,
   Exit,
+  exitOf,
   type RunningServer,
   runCli,
   type ServeConfig,
@@ -23,32 +24,36 @@ async function serve({
   port,
   store: url,
   tokens,
+  allowedHosts,
   policy,
   isPolicyChosen,
   resultLimit,
+  quotas,
   tls,
 }: ServeConfig): Promise<RunningServer> {
   // Only a server needs it, and to load it takes longer than most other commands do.
   const { buildApp, jsonLines, limitsFor, listen, Service, systemClock } = await import('./server/index.ts')
   const clock = systemClock()
-  const store = await openServedStore(url, { clock, policy, isPolicyChosen })
+  const log = jsonLines((line) => process.stderr.write(`${line}\n`))
+  const store = await openServedStore(url, { clock, policy, isPolicyChosen, log })
   // A client may come to any server with any of its requests, and listens at one.
   await store.hearAll().catch(async (error: Error) => {
     await store.close()
     clock.stop()
     throw new Exit(EXIT.unreachable, error.message)
   })
-  const log = jsonLines((line) => process.stderr.write(`${line}\n`))
   const service = new Service({
     store,
     instance: crypto.getRandomValues(Buffer.alloc(4)).toString('hex'),
     log,
     resultLimit,
+    quotas,
   })
   const app = buildApp({
     service,
     version,
     log,
+    allowedHosts,
     limits: limitsFor(resultLimit),
     ...(tokens.length > 0 && { tokens }),
     ...(tls && { https: { ...tls, ...(tls.ca !== undefined && { requestCert: true, rejectUnauthorized: true }) } }),
@@ -68,9 +73,14 @@ async function serve({
   }
 }
 
+const NO_SYNC_WARNING =
+  'WARNING: BATON_TEST_NO_SYNC is set, which is for tests only: what this server acknowledges is NOT safe on the disk, ' +
+  'and a power loss may lose it. Unset it, and start again'
+
 /** With the hooks of the tests (see CONTRIBUTING.md). */
 async function openServedStore(url: string, options: OpenStoreOptions): Promise<Store> {
   const sync = process.env.BATON_TEST_NO_SYNC === undefined
+  if (!sync) process.stderr.write(`baton: ${NO_SYNC_WARNING}\n`)
   const path = process.env.BATON_HISTORY
   if (!path) return onStore(() => openStore(url, { ...options, sync }))
   const { openServerHistory } = await import('./testing/server-history.ts')
@@ -86,6 +96,7 @@ const storeMaintenance: StoreMaintenance = {
     return findings.join('\n')
   },
   repair: async (url) => (await onKind(url, (kind) => kind.repair(url))).join('\n'),
+  'raise-fences': async (url, options) => (await onKind(url, (kind) => kind.raiseFences(url, options))).join('\n'),
   migrate: async (url, options) => (await onKind(url, (kind) => kind.migrate(url, options))).join('\n'),
 }
 
@@ -98,13 +109,18 @@ async function onStore<Result>(use: () => Promise<Result>): Promise<Result> {
   try {
     return await use()
   } catch (cause) {
-    const { message } = cause as Error
-    throw cause instanceof TypeError ? new UsageError(message, { cause }) : new Exit(EXIT.unreachable, message)
+    if (cause instanceof TypeError) throw new UsageError(cause.message, { cause })
+    throw new Exit(EXIT.unreachable, exitOf(cause).sentence)
   }
 }
 
-// A reader that has seen enough (`baton events | head`) is no error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+// A reader that has seen enough (`baton events | head`) is no error. Those who serve others go on without one.
+const isServing = ['serve', 'content'].includes(process.argv[2] ?? '')
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (!isServing) process.exit(error.code === 'EPIPE' ? 0 : 1)
+})
+// What nobody reads is lost, and no work ends for it.
+process.stderr.on('error', () => {})
 
 process.exitCode = await runCli(process.argv.slice(2), {
   serve,

@@ -10,6 +10,7 @@ import {
   longFiles,
   namedFiles,
   type ReplacedWord,
+  rawOutput,
   realTime,
   replacedWords,
   undocumented,
@@ -30,9 +31,11 @@ const REAL_TIME = {
   'src/client/random.ts': 'the chance that is injected into clients',
   'src/stores/timing.ts': 'clock, timers and chance that are injected into stores in other processes',
   'src/stores/file/lock.ts': 'waits for another process, before there is a store',
-  'src/server/connections.ts': 'how long a socket lingers, which only a real one does',
+  'src/stores/file/kernel-lock.ts': 'the same, for its answer',
+  'src/server/linger.ts': 'how long a socket lingers, which only a real one does',
   'src/server/json-lines.ts': 'the time of a line in the log is that of the wall clock',
   'src/cli/': 'a person at a terminal lives in real time',
+  'src/testing/attacks/': 'real processes on real machines',
   'src/testing/harness/': 'real processes on real machines',
   'src/testing/conformance/eventually.ts': 'awaits other processes and databases',
   'src/testing/simulator/cli.ts': 'says how long a run has taken',
@@ -42,6 +45,15 @@ const REAL_TIME = {
   'src/testing/shared-history.test.ts': 'the same',
 }
 
+/** Where the command line writes to a stream itself, and why. Everywhere else it says what it has to say by print/say.ts. */
+const RAW_OUTPUT = {
+  'src/cli/print/say.ts': 'makes it harmless',
+  'src/cli/print/paint.ts': 'writes escape sequences of its own',
+  'src/cli/commands/status.ts': 'paints what print/resource-view.ts has made harmless',
+  'src/cli/run/waiting-line.ts': 'cuts what it has made harmless to the width of the terminal',
+  'src/cli/demo/': 'draws a picture of what it has played itself',
+}
+
 /** Words that the code has given up, as names of things and of files; the words that it has are in docs/architecture.md. */
 const REPLACED: readonly ReplacedWord[] = [
   { word: 'presence', now: 'availability' },
@@ -49,7 +61,6 @@ const REPLACED: readonly ReplacedWord[] = [
   { word: 'notice', now: 'log', in: ['src/service/', 'src/server/'] },
   { word: 'history', now: 'buffer', in: ['src/service/'] },
   { word: 'ask', now: 'acquire', in: ['src/testing/conformance/case.ts'] },
-  { word: 'parts', now: 'options', in: ['src/server/'] },
   { word: 'standpoint', now: 'place' },
   { word: 'surroundings', now: 'what they are' },
   { word: 'strays', now: 'unknown places' },
@@ -71,6 +82,7 @@ const checks: Readonly<Record<string, (tree: SourceTree) => Finding[]>> = {
   'every export is imported somewhere': (tree) => deadExports(tree, entriesOf(root)),
   'everything public has a doc comment': (tree) => undocumented(tree, entriesOf(root), PUBLIC_TYPES),
   'time, timers and chance are injected': (tree) => realTime(tree, Object.keys(REAL_TIME)),
+  'nothing that others wrote comes to a terminal raw': (tree) => rawOutput(tree, Object.keys(RAW_OUTPUT)),
   'stores/mysql is about MySQL': (tree) => withoutSql(tree, 'src/stores/mysql/', 'mysql2'),
   'one word an idea': (tree) => replacedWords(tree, REPLACED),
   'the pages name files that are there': (tree) => PAGES.flatMap((page) => namedFiles(tree, page, read(page))),
@@ -203,6 +215,12 @@ describe('the checks', () => {
   test('a date of a known time, and what is said of time, are no clocks', () => {
     const text = "// Date.now() and setTimeout\nconst date = new Date(0)\nconst text = 'Math.random()'\nclock.now()"
     expect(realTime(treeOf({ 'src/a.ts': text }), [])).toEqual([])
+  })
+
+  test('whoever writes to a stream of the command line itself is found', () => {
+    const text = 'export const say = (stdout) => stdout.write(1)'
+    const tree = treeOf({ 'src/cli/a.ts': text, 'src/cli/a.test.ts': text, 'src/cli/b/c.ts': text, 'src/d.ts': text })
+    expect(said(rawOutput(tree, ['src/cli/b/']))).toEqual(['src/cli/a.ts: writes by itself; use print/say.ts'])
   })
 
   test('a file of a store in SQL has SQL, the driver or its errors in it, or only passes on', () => {

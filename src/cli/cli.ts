@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import type { AddCommand, CliContext } from './context.ts'
 import { EXIT, exitOf } from './exit.ts'
+import { sayText } from './print/say.ts'
 
 /** In the order of `baton --help`. Only the one that is asked for is loaded: it shows in how long it takes to start. */
 const commands: Readonly<Record<string, () => Promise<{ readonly add: AddCommand }>>> = {
@@ -23,15 +24,15 @@ const commands: Readonly<Record<string, () => Promise<{ readonly add: AddCommand
 /** Runs one command line and resolves with its exit code. Whatever goes wrong ends here, as a sentence and a code. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
   let code: number = EXIT.ok
-  const program = newProgram(context)
-  for (const { add } of await commandsFor(args[0])) add(program, context, (exit) => (code = exit))
   try {
+    const program = newProgram(context)
+    for (const { add } of await commandsFor(args[0])) add(program, context, (exit) => (code = exit))
     await program.parseAsync(args, { from: 'user' })
     return code
   } catch (error) {
     const exit = exitOf(error)
-    if (exit.sentence !== '') context.stderr.write(`baton: ${exit.sentence}\n`)
-    if (context.env.BATON_DEBUG && error instanceof Error) context.stderr.write(`${error.stack}\n`)
+    if (exit.sentence !== '') sayText(context.stderr, `baton: ${exit.sentence}\n`)
+    if (context.env.BATON_DEBUG && error instanceof Error) sayText(context.stderr, `${error.stack}\n`)
     return exit.code
   }
 }
@@ -48,9 +49,9 @@ function newProgram({ stdout, stderr, version }: CliContext): Command {
     .version(version, '-V, --version')
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void stdout.write(text),
-      writeErr: (text) => void stderr.write(text),
-      outputError: (text, write) => write(text.replace(/^error: /, 'baton: ')),
+      writeOut: (text) => sayText(stdout, text),
+      writeErr: (text) => sayText(stderr, text),
+      outputError: (text, print) => print(text.replace(/^error: /, 'baton: ')),
     })
     .showHelpAfterError('Say `baton --help`, or `baton COMMAND --help`, for how it is written.')
     .addHelpText(

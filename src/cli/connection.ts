@@ -3,7 +3,8 @@ import type { Baton, ConnectOptions, WhenUnavailable } from '../client/api.ts'
 import { RefusedError } from '../client/errors.ts'
 import type { CliContext } from './context.ts'
 import { EXIT, Exit, UsageError } from './exit.ts'
-import { CLEAR_LINE } from './print/paint.ts'
+import { clearLine } from './print/paint.ts'
+import { say } from './print/say.ts'
 
 export interface ConnectionFlags {
   readonly server?: string
@@ -113,7 +114,10 @@ async function optionsOf(flags: ConnectionFlags, { env, stderr }: CliContext): P
     ...(tls && { tls }),
     whenUnavailable: 'fail',
     // On a terminal a line may stand there that says how long it has waited.
-    onNotice: (notice) => stderr.write(`${stderr.isTTY ? CLEAR_LINE : ''}baton: ${notice}\n`),
+    onNotice(notice) {
+      if (stderr.isTTY) clearLine(stderr)
+      say(stderr, `baton: ${notice}`)
+    },
   }
 }
 

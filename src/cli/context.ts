@@ -33,6 +33,7 @@ interface KnownStores {
 export interface StoreMaintenance {
   check(url: string): Promise<string>
   repair(url: string): Promise<string>
+  'raise-fences'(url: string, options: { readonly by?: number }): Promise<string>
   /** `print`: only says what it would do. */
   migrate(url: string, options: { readonly print: boolean }): Promise<string>
 }

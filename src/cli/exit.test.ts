@@ -10,6 +10,7 @@ test.each<[unknown, number]>([
   [new FailedForGoodError({ by: 'node-a', error: 'x', permanent: true }), 65],
   [new UnavailableError('x'), 69],
   [new RefusedError('store-unavailable', 'x'), 69],
+  [new RefusedError('unknown-host', 'x'), 69],
   [new GrantLostError('x'), 70],
   [new RefusedError('in-use', 'x'), 73],
   [new RefusedError('busy', 'x'), 75],

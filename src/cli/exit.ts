@@ -7,6 +7,7 @@ import {
   RefusedError,
   UnavailableError,
 } from '../client/errors.ts'
+import { oneLine } from '../protocol/index.ts'
 
 /** The exit codes of Baton: an interface, after sysexits.h. */
 export const EXIT = {
@@ -43,6 +44,7 @@ const codesOfRefusals: Readonly<Record<string, number>> = {
   'held-by-you': EXIT.busy,
   'passed-over': EXIT.busy,
   'queue-full': EXIT.busy,
+  'quota-exceeded': EXIT.busy,
   'wait-over': EXIT.busy,
   'too-many-streams': EXIT.busy,
   unauthorised: EXIT.unauthorised,
@@ -50,6 +52,7 @@ const codesOfRefusals: Readonly<Record<string, number>> = {
   'bad-request': EXIT.usage,
   'too-large': EXIT.usage,
   'unknown-operation': EXIT.usage,
+  'unknown-host': EXIT.unreachable,
   'store-unavailable': EXIT.unreachable,
   'unknown-outcome': EXIT.unreachable,
 }
@@ -59,12 +62,22 @@ export function exitOf(error: unknown): { readonly code: number; readonly senten
   if (error instanceof Exit) return { code: error.code, sentence: error.message }
   // Commander has printed its own sentence already.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.ok : EXIT.usage, sentence: '' }
-  const sentence = error instanceof Error ? error.message : String(error)
+  if (isOutOfFiles(error)) return { code: EXIT.unreachable, sentence: OUT_OF_FILES }
+  // It may be, or quote, what somebody else wrote.
+  const sentence = oneLine(error instanceof Error ? error.message : String(error))
   const advice = error instanceof BatonError && !saysWhatToDo(error) ? adviceOn[error.code] : undefined
   return {
     code: codeOf(error),
     sentence: advice === undefined ? sentence : `${sentence.replace(/\.$/, '')}; ${advice}`,
   }
+}
+
+const OUT_OF_FILES =
+  'this process may not open as many files as it needs; allow it more, e.g. `ulimit -n 1024`, or LimitNOFILE= of systemd'
+
+function isOutOfFiles(error: unknown): boolean {
+  const { code } = (error ?? {}) as NodeJS.ErrnoException
+  return code === 'EMFILE' || code === 'ENFILE'
 }
 
 /** A store says itself what to do, and so does what is said of a certificate. */

@@ -1,4 +1,4 @@
 export { runCli } from './cli.ts'
 export type { ServeConfig } from './config/serve-config.ts'
 export type { RunningServer, StoreMaintenance } from './context.ts'
-export { EXIT, Exit, UsageError } from './exit.ts'
+export { EXIT, Exit, exitOf, UsageError } from './exit.ts'

@@ -31,6 +31,9 @@ export class Ask implements Closable {
   #report: WaitReport | undefined
   #setbacks: Backoff | undefined
   #cancelPatience: (() => void) | undefined
+  #unlink: (() => void) | undefined
+  #sleep: (() => void) | undefined
+  #openAt = -1
   /** What the server may know of: nothing before the first try, and between two hold ids. */
   #sent: SentAsk | undefined
   /** It has stood in line, if only under an earlier hold id. */
@@ -46,28 +49,58 @@ export class Ask implements Closable {
   }
 
   /** Throws whatever ends it without a grant or a skip; `UnavailableError` where nobody answered for too long. */
-  async answer(): Promise<HeldGrant | Skip> {
-    const { clock, open } = this.#wiring
+  answer(): Promise<HeldGrant | Skip> {
+    const { clock, open, sessions } = this.#wiring
     const { signal } = this.#spec
-    open.add(this)
-    const sleep = clock.stayAwake()
-    const unlink = signal && onAbort(signal, (reason) => this.#abort(reason))
+    this.#openAt = open.add(this)
+    this.#sleep = clock.stayAwake()
+    this.#unlink = signal && onAbort(signal, (reason) => this.#abort(reason))
+    this.#watchPatience()
+    const session = sessions.current
+    return session && !this.#interrupt.isStopped ? this.#askOnce(session) : this.#goOn()
+  }
+
+  /** Most asks are granted by the first reply, and need no more than this. */
+  #askOnce(session: Session): Promise<HeldGrant | Skip> {
+    return new Promise((resolve, reject) => {
+      const interrupt = this.#interrupt
+      const sent = this.#sentUnder(session)
+      interrupt.watch((reason) => {
+        this.#leave()
+        reject(reason)
+      })
+      this.#wiring.contact.send<'acquire'>(sent.nextRequest(this.#patience), this.#limits(0), (reply, error) => {
+        if (interrupt.isStopped) return
+        const answer = reply?.status === 'granted' ? this.#judge(sent, reply) : undefined
+        if (!answer) return resolve(this.#goOn(reply && { sent, reply }, error))
+        this.#leave()
+        resolve(answer)
+      })
+    })
+  }
+
+  /** From a first reply, or from why there was none, to the grant or the final answer. */
+  async #goOn(replied?: Replied, error?: unknown): Promise<HeldGrant | Skip> {
     try {
-      this.#watchPatience()
+      let { sent, reply } = replied ?? (await this.#send(error))
       for (;;) {
-        const { sent, reply } = this.#told() ?? (await this.#send())
         const answer = this.#judge(sent, reply)
         if (answer) return answer
         if (reply.status === 'queued') await this.#wait(sent)
         else await this.#pause(this.#nextSetback().nextMs())
+        ;({ sent, reply } = this.#told() ?? (await this.#send()))
       }
     } finally {
-      this.#sent?.leave()
-      this.#cancelPatience?.()
-      unlink?.()
-      sleep()
-      open.delete(this)
+      this.#leave()
     }
+  }
+
+  #leave(): void {
+    this.#sent?.leave()
+    this.#cancelPatience?.()
+    this.#unlink?.()
+    this.#sleep?.()
+    this.#wiring.open.remove(this, this.#openAt)
   }
 
   /** The client closes: its session goes, and this ask with it. */
@@ -118,30 +151,38 @@ export class Ask implements Closable {
     return sent && reply && { sent, reply }
   }
 
-  /** Tries until there is a reply. */
-  async #send(): Promise<Replied> {
+  /** Tries until there is a reply. `error`: why the try before had none. */
+  async #send(error?: unknown): Promise<Replied> {
     const { contact, random, sessions } = this.#wiring
     const interrupt = this.#interrupt
-    let backoff: Backoff | undefined
-    for (;;) {
+    const backoff = new Backoff(random)
+    for (let failed = error; ; ) {
+      if (failed !== undefined) await this.#bear(failed, backoff)
       try {
         interrupt.throwIfStopped()
         const session = sessions.current ?? (await interrupt.wait(sessions.alive()))
         const sent = this.#sentUnder(session)
-        const options = { tries: backoff?.tries ?? 0, timeoutMs: Math.max(1, this.#unansweredLeftMs()) }
         const request = sent.nextRequest(this.#patience)
-        const reply = await interrupt.wait(contact.try<'acquire'>(request, options))
+        const reply = await interrupt.wait(contact.try<'acquire'>(request, this.#limits(backoff.tries)))
         this.#unanswered = undefined
         return { sent, reply }
-      } catch (error) {
-        if (!(error instanceof UnavailableError) || interrupt.isStopped) throw error
-        this.#unanswered = error
-        backoff ??= new Backoff(random)
-        const delayMs = backoff.nextWithinMs(this.#unansweredLeftMs())
-        if (delayMs === undefined) throw error
-        await this.#pause(delayMs)
+      } catch (caught) {
+        failed = caught
       }
     }
+  }
+
+  /** Until the next try; throws the error where there is none to come. */
+  async #bear(error: unknown, backoff: Backoff): Promise<void> {
+    if (!(error instanceof UnavailableError) || this.#interrupt.isStopped) throw error
+    this.#unanswered = error
+    const delayMs = backoff.nextWithinMs(this.#unansweredLeftMs())
+    if (delayMs === undefined) throw error
+    await this.#pause(delayMs)
+  }
+
+  #limits(tries: number): { readonly tries: number; readonly timeoutMs: number } {
+    return { tries, timeoutMs: Math.max(1, this.#unansweredLeftMs()) }
   }
 
   #unansweredLeftMs(): number {

@@ -16,9 +16,9 @@ export function cancelAsk(
   const stop = new AbortController()
   const alive = session.isAlive()
   const user: SessionUser = { onSessionLost: () => alive && stop.abort() }
-  session.add(user)
+  const userAt = session.add(user)
   const closable: Closable = { close: () => stop.abort() }
-  wiring.open.add(closable)
+  const openAt = wiring.open.add(closable)
   wiring.contact
     .retry<'cancel'>(
       { type: 'cancel', ...place, hold },
@@ -26,7 +26,7 @@ export function cancelAsk(
     )
     .catch(() => {})
     .finally(() => {
-      wiring.open.delete(closable)
-      session.remove(user)
+      wiring.open.remove(closable, openAt)
+      session.remove(user, userAt)
     })
 }

@@ -18,6 +18,7 @@ import type {
   RunOptions,
 } from './api.ts'
 import { Asker } from './asker.ts'
+import { Bag } from './bag.ts'
 import { checkCallback, checkIds, checkOptions } from './check-options.ts'
 import { pause } from './clock.ts'
 import { Contact, type Environment } from './contact.ts'
@@ -72,7 +73,7 @@ export class Client implements Baton {
       contact,
       sessions: new ClientSessions(contact, environment, { node, ttlMs, onRenewed }),
       stream,
-      open: new Set(),
+      open: new Bag(),
     }
     this.references = this.#references()
   }

@@ -3,7 +3,7 @@ import { Backoff } from './backoff.ts'
 import { abortable, type ClientClock, pause } from './clock.ts'
 import { refusedError, UnavailableError } from './errors.ts'
 import type { ClientRandom } from './random.ts'
-import type { CallOptions, InputOf, Transport } from './transport.ts'
+import { type CallOptions, type InputOf, promised, type Tell, type Transport } from './transport.ts'
 
 /** Where a client lives: its time, its chance, and where it says what is worth a line in a log. */
 export interface Environment {
@@ -45,20 +45,28 @@ export class Contact {
 
   /** One try. Throws `UnavailableError` where nobody answered, and the signal's reason where it was given up. */
   try<Type extends RequestType>(request: InputOf<Type>, options: TryOptions = {}): Promise<ReplyOf<Type>> {
-    const { signal, tries = 0, timeoutMs = Infinity } = options
+    const { signal } = options
     if (signal?.aborted) return Promise.reject(signal.reason)
+    const answer = promised<Type>((tell) => this.send<Type>(request, options, tell))
+    return abortable(answer, signal)
+  }
+
+  /** One try that is told of instead of promised. */
+  send<Type extends RequestType>(request: InputOf<Type>, options: TryOptions, tell: Tell<Type>): void {
+    const { signal, tries = 0, timeoutMs = Infinity } = options
     // A blackholed server must be left for another while the asker still has time, a slow one must get to answer.
     const limitMs = Math.min(timeoutMs, TRY_LAST_MS, TRY_FIRST_MS * 2 ** Math.min(tries, 10))
-    const failed = (error: unknown) => {
-      signal?.throwIfAborted()
-      throw error instanceof UnavailableError ? this.#unheard(error, limitMs) : error
-    }
-    const answered = (reply: ReplyOf<Type>) => {
+    const failed = (error: unknown) =>
+      tell(undefined, error instanceof UnavailableError && !signal?.aborted ? this.#unheard(error, limitMs) : error)
+    const told: Tell<Type> = (reply, error) => {
+      if (!reply) return failed(error)
       if (reply.status === 'refused' && isAway(reply.code)) return failed(new UnavailableError(reply.message))
       this.heard()
-      return reply
+      tell(reply)
     }
-    return abortable(this.#transport.call<Type>(request, { signal, timeoutMs: limitMs }), signal).then(answered, failed)
+    const transport = this.#transport
+    if (transport.send) transport.send<Type>(request, { timeoutMs: limitMs }, told)
+    else transport.call<Type>(request, { signal, timeoutMs: limitMs }).then(told, failed)
   }
 
   /** Tries until there is an answer, or for so long. */

@@ -5,6 +5,7 @@ import { abortable, pause } from './clock.ts'
 import { FIRST_CONTACT_MS } from './contact.ts'
 import { BatonError, refusedError, UnavailableError } from './errors.ts'
 import type { Transport } from './transport.ts'
+import { wholeStates } from './whole-states.ts'
 import type { Closable, Wiring } from './wiring.ts'
 
 /** A reader that is slower than this is cut off, reads on, and then hears what it has missed. */
@@ -27,7 +28,7 @@ export async function* eventFeed(
   const closable: Closable = { close: () => end.abort(new BatonError('closed', 'the client was closed')) }
   if (signal?.aborted) return
   signal?.addEventListener('abort', stop, { once: true })
-  wiring.open.add(closable)
+  const openAt = wiring.open.add(closable)
   const sleep = wiring.clock.stayAwake()
   const backoff = new Backoff(wiring.random)
   let lastId: string | undefined
@@ -56,7 +57,7 @@ export async function* eventFeed(
     if (!signal?.aborted) throw error
   } finally {
     sleep()
-    wiring.open.delete(closable)
+    wiring.open.remove(closable, openAt)
     signal?.removeEventListener('abort', stop)
   }
 }
@@ -76,14 +77,14 @@ class BufferedStream {
     this.lastId = lastId
     this.#stream = transport.listen(
       scope,
-      {
+      wholeStates({
         onEvent: (event, id) => this.#add(event, id),
         onEnd: (reason, refusal) => {
           this.reason = reason
           if (refusal && !errors[refusal.code]?.retryable) this.#refused = refusedError(refusal)
           this.#finish()
         },
-      },
+      }),
       { lastId },
     )
   }

@@ -11,6 +11,7 @@ import type { Place } from './place.ts'
 import { ProgressReport } from './progress-report.ts'
 import type { Session, SessionUser } from './session.ts'
 import type { OwnEvent, StreamListener } from './session-stream.ts'
+import type { InputOf } from './transport.ts'
 import { allWaiters } from './waiters.ts'
 import type { Closable, Wiring } from './wiring.ts'
 
@@ -24,6 +25,8 @@ interface GrantStart {
   /** The caller's own: when it aborts, so does the grant's, but the grant is not lost by that. */
   readonly signal?: AbortSignal | undefined
 }
+
+const ONE_TRY = {}
 
 const LOST_CODES = new Set(['unknown-grant', 'not-holder', 'stale-fence', 'session-lost'])
 
@@ -47,6 +50,9 @@ export class HeldGrant implements OpenGrant, StreamListener, SessionUser, Closab
   readonly #callersSignal: AbortSignal | undefined
   readonly #knownSince: number
   readonly #sleep: () => void
+  readonly #openAt: number
+  readonly #listenerAt: number
+  readonly #userAt: number
   /** There once somebody looks at the signal. */
   #end: AbortController | undefined
   #unlink: (() => void) | undefined
@@ -56,6 +62,8 @@ export class HeldGrant implements OpenGrant, StreamListener, SessionUser, Closab
   #reporting: Interrupt | undefined
   #reported: Promise<void> | undefined
   #lost: GrantLostError | undefined
+  #isClosed = false
+  lastingFromMs = Infinity
 
   constructor(wiring: Wiring, { place, hold, session, reply, waited, signal }: GrantStart) {
     this.place = place
@@ -72,14 +80,11 @@ export class HeldGrant implements OpenGrant, StreamListener, SessionUser, Closab
     this.#callersSignal = signal
     this.#knownSince = wiring.stream.openings
     this.#sleep = wiring.clock.stayAwake()
-    wiring.open.add(this)
-    wiring.stream.register(this)
-    const keepStream = () => {
-      this.#leaveStream = wiring.stream.keepOpen(session)
-    }
-    if (waited) keepStream()
-    else wiring.stream.whenItLasts(this, keepStream)
-    session.add(this)
+    this.#openAt = wiring.open.add(this)
+    this.#listenerAt = wiring.stream.register(this)
+    if (waited) this.onLasting()
+    else this.lastingFromMs = wiring.stream.whenItLasts()
+    this.#userAt = session.add(this)
   }
 
   get signal(): AbortSignal {
@@ -87,7 +92,7 @@ export class HeldGrant implements OpenGrant, StreamListener, SessionUser, Closab
       const end = new AbortController()
       this.#end = end
       if (this.#lost) end.abort(this.#lost)
-      else if (this.#callersSignal && this.#wiring.open.has(this))
+      else if (this.#callersSignal && !this.#isClosed)
         this.#unlink = onAbort(this.#callersSignal, (reason) => end.abort(reason))
     }
     return this.#end.signal
@@ -113,11 +118,11 @@ export class HeldGrant implements OpenGrant, StreamListener, SessionUser, Closab
     this.#progress.say(progress)
   }
 
-  async succeed(result?: unknown, { effect, keepMs }: SuccessOptions = {}): Promise<void> {
+  succeed(result?: unknown, { effect, keepMs }: SuccessOptions = {}): Promise<void> {
     if (result === undefined) return this.#report({ outcome: 'success', effect, keepMs })
     const { why, ...told } = toldResult(result)
     if (why !== undefined) this.#notTold(why)
-    await this.#report({ outcome: 'success', ...told, effect, keepMs })
+    return this.#report({ outcome: 'success', ...told, effect, keepMs })
   }
 
   async fail(error: unknown, { permanent = isPermanent(error) }: { readonly permanent?: boolean } = {}): Promise<void> {
@@ -157,63 +162,86 @@ export class HeldGrant implements OpenGrant, StreamListener, SessionUser, Closab
 
   onSilence(): void {}
 
+  onLasting(): void {
+    this.lastingFromMs = Infinity
+    this.#leaveStream = this.#wiring.stream.keepOpen(this.#session)
+  }
+
   onSessionLost(error: GrantLostError): void {
     this.#lose(error.message, error)
     this.#reporting?.stop(error)
   }
 
   /** The first report counts. One that comes later must not look as if it had. */
-  async #report(outcome: ReportedOutcome): Promise<void> {
+  #report(outcome: ReportedOutcome): Promise<void> {
     if (this.#reported) {
-      throw new BatonError(
-        'ended',
-        `the grant of ${this.operation} ${this.resource} was reported on before; this changes nothing`,
+      const what = `${this.operation} ${this.resource}`
+      return Promise.reject(
+        new BatonError('ended', `the grant of ${what} was reported on before; this changes nothing`),
       )
     }
     this.#reported = this.#sendOutcome(outcome)
-    await this.#reported
+    return this.#reported
   }
 
   /** Renewals go on until the outcome is acknowledged: they are the session's, and do not bring an ended grant back. */
-  async #sendOutcome(outcome: ReportedOutcome): Promise<void> {
-    if (this.#lost) throw this.#lost
+  #sendOutcome(outcome: ReportedOutcome): Promise<void> {
+    if (this.#lost) return Promise.reject(this.#lost)
     this.#progress?.stop()
     const interrupt = new Interrupt()
     this.#reporting = interrupt
+    return new Promise((resolve, reject) => {
+      interrupt.watch((reason) => {
+        this.#close()
+        reject(this.#notAcknowledged(reason))
+      })
+      this.#wiring.contact.send<'release'>(this.#release(outcome), ONE_TRY, (reply, error) => {
+        if (interrupt.isStopped) return
+        if (reply?.status !== 'released') return resolve(this.#insist(outcome, reply, error))
+        this.#close()
+        resolve()
+      })
+    })
+  }
+
+  /** The first try was refused, or not answered. */
+  async #insist(outcome: ReportedOutcome, refused: ReplyOf<'release'> | undefined, error: unknown): Promise<void> {
+    const interrupt = this.#reporting!
     try {
-      let reply = await interrupt.wait(this.#send(outcome, interrupt))
+      let reply = refused ?? (await interrupt.wait(this.#retry(outcome, error)))
       if (reply.status === 'refused' && reply.code === 'too-large' && 'result' in outcome) {
         const { result = null, ...without } = outcome
         this.#notTold(tooLarge(result))
-        reply = await interrupt.wait(this.#send({ ...without, resultOmitted: true }, interrupt))
+        reply = await interrupt.wait(this.#retry({ ...without, resultOmitted: true }))
       }
       if (reply.status === 'refused') throw this.#refused(refusedError(reply))
-    } catch (error) {
-      if (!interrupt.isStopped) throw error
-      throw this.#lostError('its outcome was not acknowledged in time, so others may not know of it', error)
+    } catch (failed) {
+      throw interrupt.isStopped ? this.#notAcknowledged(failed) : failed
     } finally {
       this.#close()
     }
   }
 
-  /** Until it is acknowledged, or the session is lost. */
-  async #send(outcome: ReportedOutcome, interrupt: Interrupt): Promise<ReplyOf<'release'>> {
-    const { contact } = this.#wiring
+  /** Until it is acknowledged, or the session is lost. `error`: why the try before had no reply. */
+  async #retry(outcome: ReportedOutcome, error?: unknown): Promise<ReplyOf<'release'>> {
+    if (error !== undefined && !(error instanceof UnavailableError)) throw error
+    const stop = new AbortController()
+    const user = { onSessionLost: (lost: GrantLostError) => stop.abort(lost) }
+    const userAt = this.#session.add(user)
+    return this.#wiring.contact
+      .retry<'release'>(this.#release(outcome), { patienceMs: Infinity, signal: stop.signal })
+      .finally(() => this.#session.remove(user, userAt))
+  }
+
+  #release(outcome: ReportedOutcome): InputOf<'release'> {
     const { namespace, resource, operation, node, owner } = this.place
     const hold = this.#hold
     const { fence } = this
-    const request = { type: 'release', namespace, resource, operation, node, owner, hold, fence, ...outcome } as const
-    try {
-      return await contact.try<'release'>(request)
-    } catch (error) {
-      if (!(error instanceof UnavailableError) || interrupt.isStopped) throw error
-      const stop = new AbortController()
-      const user = { onSessionLost: (lost: GrantLostError) => stop.abort(lost) }
-      this.#session.add(user)
-      return contact
-        .retry<'release'>(request, { patienceMs: Infinity, signal: stop.signal })
-        .finally(() => this.#session.remove(user))
-    }
+    return { type: 'release', namespace, resource, operation, node, owner, hold, fence, ...outcome }
+  }
+
+  #notAcknowledged(cause: unknown): GrantLostError {
+    return this.#lostError('its outcome was not acknowledged in time, so others may not know of it', cause)
   }
 
   #refused(error: BatonError): BatonError {
@@ -240,9 +268,10 @@ export class HeldGrant implements OpenGrant, StreamListener, SessionUser, Closab
 
   #close(): void {
     const { open, stream } = this.#wiring
-    open.delete(this)
-    stream.unregister(this)
-    this.#session.remove(this)
+    this.#isClosed = true
+    open.remove(this, this.#openAt)
+    stream.unregister(this, this.#listenerAt)
+    this.#session.remove(this, this.#userAt)
     this.#progress?.stop()
     this.#leaveStream?.()
     this.#unlink?.()

@@ -17,7 +17,14 @@ import { Client } from './client.ts'
 import { systemClientClock } from './clock.ts'
 import { ArgumentError, BatonError, UnavailableError } from './errors.ts'
 import { systemRandom } from './random.ts'
-import type { InputOf, StreamHandlers, Transport } from './transport.ts'
+import {
+  type CallOptions,
+  type InputOf,
+  promised,
+  type StreamHandlers,
+  type Tell,
+  type Transport,
+} from './transport.ts'
 import { warn } from './warn.ts'
 
 /** See `open`. */
@@ -75,15 +82,20 @@ export class InProcessTransport implements Transport {
   }
 
   call<Type extends RequestType>(request: InputOf<Type>): Promise<ReplyOf<Type>> {
+    return promised<Type>((tell) => this.send<Type>(request, {}, tell))
+  }
+
+  send<Type extends RequestType>(request: InputOf<Type>, _options: CallOptions, tell: Tell<Type>): void {
     const service = this.#ready
-    if (!service || !UNCHECKED.has(request.type as RequestType)) return this.#callChecked<Type>(request)
+    if (!service || !UNCHECKED.has(request.type as RequestType)) {
+      this.#callChecked<Type>(request).then(tell, (error) => tell(undefined, error))
+      return
+    }
     const asked = asChecked(request as InputOf<RequestType>)
-    return new Promise((resolve, reject) => {
-      service.callAll([{ request: asked, facts: NOTHING_KNOWN }], (_, reply, error) => {
-        if (reply?.status === 'released' && this.#losesNothing) service.acknowledge(asked as RequestOf<'release'>)
-        if (reply) resolve((isOwn(reply) ? reply : structuredClone(reply)) as ReplyOf<Type>)
-        else reject(asUnavailable(error))
-      })
+    service.callAll([{ request: asked, facts: NOTHING_KNOWN }], (_, reply, error) => {
+      if (reply?.status === 'released' && this.#losesNothing) service.acknowledge(asked as RequestOf<'release'>)
+      if (reply) tell((isOwn(reply) ? reply : structuredClone(reply)) as ReplyOf<Type>)
+      else tell(undefined, asUnavailable(error))
     })
   }
 

@@ -18,6 +18,11 @@ export class Interrupt {
     this.#reject?.(reason)
   }
 
+  /** Tells the reason when it is stopped, in place of who was told before. */
+  watch(tell: (reason: unknown) => void): void {
+    this.#reject = tell
+  }
+
   /** The promise, or the reason as soon as it is stopped: nothing that is given up is waited for. */
   wait<Value>(promise: Promise<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {

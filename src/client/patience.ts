@@ -25,8 +25,8 @@ export class Patience {
 
   /** What is left of the wait limit, for one that has asked then. Who does not wait still needs an answer. */
   leftMs(askedAtMs: number): number {
-    const nowMs = this.#wiring.clock.monoMs()
     if (this.waitMs === undefined) return Infinity
+    const nowMs = this.#wiring.clock.monoMs()
     return this.waitMs === 0 ? askedAtMs + ANSWER_MS - nowMs : this.#startMs + this.waitMs - nowMs
   }
 
@@ -41,7 +41,9 @@ export class Patience {
 
   /** For how long an ask may go on unanswered. Once it is in line, it may have been granted and has more to lose. */
   unansweredLeftMs({ inLine, askedAtMs }: { inLine: boolean; askedAtMs: number }): number {
-    return Math.min(this.leftMs(askedAtMs), this.#bearsUntilMs({ inLine, askedAtMs }) - this.#wiring.clock.monoMs())
+    const untilMs = this.#bearsUntilMs({ inLine, askedAtMs })
+    const leftMs = this.leftMs(askedAtMs)
+    return untilMs === Infinity ? leftMs : Math.min(leftMs, untilMs - this.#wiring.clock.monoMs())
   }
 
   #bearsUntilMs({ inLine, askedAtMs }: { inLine: boolean; askedAtMs: number }): number {

@@ -52,6 +52,9 @@ export class SentAsk implements StreamListener, SessionUser {
   readonly #wiring: Wiring
   readonly #spec: AskSpec
   readonly #reporter: Reporter
+  readonly #listenerAt: number
+  readonly #userAt: number
+  readonly lastingFromMs = Infinity
   #stage: Stage = 'open'
   #news: News = { is: 'none' }
   /** The final answer as the stream told it: apart from the news, as it may be older than the last request. */
@@ -70,8 +73,8 @@ export class SentAsk implements StreamListener, SessionUser {
     this.session = session
     this.hold = spec.owner === undefined ? ONLY_HOLD : wiring.nextName()
     this.place = { namespace, resource, operation, node, owner: spec.owner ?? wiring.nextName() }
-    wiring.stream.register(this)
-    session.add(this)
+    this.#listenerAt = wiring.stream.register(this)
+    this.#userAt = session.add(this)
   }
 
   get isHandedOver(): boolean {
@@ -126,8 +129,8 @@ export class SentAsk implements StreamListener, SessionUser {
   leave(): void {
     if (this.#stage !== 'over') cancelAsk(this.#wiring, this)
     this.#stage = 'over'
-    this.#wiring.stream.unregister(this)
-    this.session.remove(this)
+    this.#wiring.stream.unregister(this, this.#listenerAt)
+    this.session.remove(this, this.#userAt)
     this.#leaveStream?.()
   }
 
@@ -162,6 +165,8 @@ export class SentAsk implements StreamListener, SessionUser {
   onSilence(): void {
     this.#changed()
   }
+
+  onLasting(): void {}
 
   onSessionLost(): void {
     this.#changed()

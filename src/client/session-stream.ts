@@ -1,10 +1,12 @@
 import type { Standing } from '../core/index.ts'
 import type { WireEvent } from '../protocol/index.ts'
 import { Backoff } from './backoff.ts'
+import { Bag } from './bag.ts'
 import type { Contact, Environment } from './contact.ts'
-import { type Place, placeName } from './place.ts'
+import { isSamePlace, type Place, placeName } from './place.ts'
 import type { Session } from './session.ts'
 import type { Transport } from './transport.ts'
+import { wholeStates } from './whole-states.ts'
 
 /** Events that name an owner. */
 export type OwnEvent = Extract<WireEvent, { owner: string }>
@@ -17,6 +19,9 @@ export interface StreamListener {
   onState(standing: Standing | undefined, opening: number): void
   /** The stream cannot be had at present: asking is the only way to know. */
   onSilence(): void
+  /** From then on it lasts, and wants to be told so; never where it does not. */
+  readonly lastingFromMs: number
+  onLasting(): void
 }
 
 /** How long a stream that nobody needs stays open, so that asks in quick succession share it. */
@@ -34,9 +39,9 @@ export class SessionStream {
   readonly #contact: Contact
   readonly #environment: Environment
   readonly #backoff: Backoff
-  readonly #listeners = new Map<string, StreamListener[]>()
-  /** Those that are to be told by the stream if they last, oldest first, and since when. */
-  readonly #lasting = new Map<StreamListener, { readonly sinceMs: number; readonly keep: () => void }>()
+  readonly #listeners = new Bag<StreamListener>()
+  /** By owner, the listener's number in the bag, or those of several. */
+  readonly #byOwner = new Map<string, number | readonly number[]>()
   #isWatching = false
   #session: Session | undefined
   #needs = 0
@@ -59,25 +64,28 @@ export class SessionStream {
     return this.#openings
   }
 
-  register(listener: StreamListener): void {
+  register(listener: StreamListener): number {
     const { owner } = listener.place
-    const others = this.#listeners.get(owner)
-    if (others) others.push(listener)
-    else this.#listeners.set(owner, [listener])
+    const at = this.#listeners.add(listener)
+    const others = this.#byOwner.get(owner)
+    this.#byOwner.set(owner, others === undefined ? at : [others, at].flat())
+    return at
   }
 
-  unregister(listener: StreamListener): void {
+  unregister(listener: StreamListener, at: number): void {
+    if (this.#listeners.at(at) !== listener) return
     const { owner } = listener.place
-    const others = this.#listeners.get(owner)?.filter((each) => each !== listener) ?? []
-    if (others.length > 0) this.#listeners.set(owner, others)
-    else this.#listeners.delete(owner)
-    this.#lasting.delete(listener)
+    const all = this.#byOwner.get(owner)
+    const others = typeof all === 'object' ? all.filter((each) => each !== at) : []
+    if (others.length > 0) this.#byOwner.set(owner, others.length === 1 ? others[0]! : others)
+    else this.#byOwner.delete(owner)
+    this.#listeners.remove(listener, at)
   }
 
-  /** Calls back if it is still registered after a while. One timer does for all. */
-  whenItLasts(listener: StreamListener, keep: () => void): void {
-    this.#lasting.set(listener, { sinceMs: this.#environment.clock.monoMs(), keep })
+  /** Returns from when on a listener of now lasts: it is told then, if it is still registered. One timer does for all. */
+  whenItLasts(): number {
     if (!this.#isWatching) this.#watchLasting(LASTING_MS)
+    return this.#environment.clock.monoMs() + LASTING_MS
   }
 
   #watchLasting(delayMs: number): void {
@@ -85,11 +93,12 @@ export class SessionStream {
     this.#environment.clock.after(delayMs, () => {
       this.#isWatching = false
       const nowMs = this.#environment.clock.monoMs()
-      for (const [listener, { sinceMs, keep }] of this.#lasting) {
-        if (sinceMs + LASTING_MS > nowMs) return this.#watchLasting(sinceMs + LASTING_MS - nowMs)
-        this.#lasting.delete(listener)
-        keep()
+      let nextMs = Infinity
+      for (const listener of this.#all()) {
+        if (listener.lastingFromMs <= nowMs) listener.onLasting()
+        else nextMs = Math.min(nextMs, listener.lastingFromMs)
       }
+      if (nextMs < Infinity) this.#watchLasting(nextMs - nowMs)
     })
   }
 
@@ -134,7 +143,7 @@ export class SessionStream {
     this.#hasState = false
     const stream = this.#transport.listen(
       { of: 'session', session: session.id },
-      {
+      wholeStates({
         onEvent: (event) => {
           if (open) this.#onEvent(event, opening)
         },
@@ -142,7 +151,7 @@ export class SessionStream {
           if (open) this.#onEnd(reason)
           open = false
         },
-      },
+      }),
     )
     this.#close = () => {
       open = false
@@ -154,9 +163,10 @@ export class SessionStream {
     this.#contact.heard()
     if (event.type === 'state') this.#onState(event, opening)
     else if ('owner' in event) {
-      for (const listener of [...(this.#listeners.get(event.owner) ?? [])]) {
-        if (placeName(event) === placeName(listener.place)) listener.onEvent(event)
-      }
+      const found = this.#byOwner.get(event.owner)
+      const listeners =
+        typeof found === 'object' ? found.map((at) => this.#listeners.at(at)) : [this.#listeners.at(found ?? -1)]
+      for (const listener of listeners) if (listener && isSamePlace(listener.place, event)) listener.onEvent(event)
     }
   }
 
@@ -185,6 +195,6 @@ export class SessionStream {
   }
 
   #all(): StreamListener[] {
-    return [...this.#listeners.values()].flatMap((listeners) => [...listeners])
+    return [...this.#listeners]
   }
 }

@@ -1,4 +1,5 @@
 import { Backoff } from './backoff.ts'
+import { Bag } from './bag.ts'
 import type { Contact, Environment } from './contact.ts'
 import { GrantLostError, refusedError } from './errors.ts'
 
@@ -39,7 +40,7 @@ export class Session {
   readonly #contact: Contact
   readonly #environment: Environment
   /** What hangs off it. */
-  readonly #users = new Set<SessionUser>()
+  readonly #users = new Bag<SessionUser>()
   readonly #backoff: Backoff
   readonly #onRenewed: SessionStart['onRenewed']
   #renewedAt: Moment
@@ -66,14 +67,18 @@ export class Session {
   }
 
   /** Something hangs off it: it is renewed until all of them are removed. One that comes too late is told so at once. */
-  add(user: SessionUser): void {
-    if (this.#lost) user.onSessionLost(this.#lost)
-    else this.#users.add(user)
+  add(user: SessionUser): number {
+    if (this.#lost) {
+      user.onSessionLost(this.#lost)
+      return -1
+    }
+    const at = this.#users.add(user)
     if (!this.#isArmed) this.#tick()
+    return at
   }
 
-  remove(user: SessionUser): void {
-    this.#users.delete(user)
+  remove(user: SessionUser, at: number): void {
+    this.#users.remove(user, at)
   }
 
   lose(why: string): void {
@@ -82,7 +87,6 @@ export class Session {
     this.#cancelTimer()
     if (this.#users.size > 0) this.#environment.notice(`session lost: ${why}`)
     for (const user of [...this.#users]) user.onSessionLost(this.#lost)
-    this.#users.clear()
   }
 
   #tick(): void {

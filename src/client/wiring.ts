@@ -1,4 +1,5 @@
 import type { WhenUnavailable } from './api.ts'
+import type { Bag } from './bag.ts'
 import type { Contact, Environment } from './contact.ts'
 import type { ClientSessions } from './session.ts'
 import type { SessionStream } from './session-stream.ts'
@@ -17,7 +18,7 @@ export interface Wiring extends Environment {
   readonly sessions: ClientSessions
   readonly stream: SessionStream
   /** Everything that is under way: what closing the client has to end. */
-  readonly open: Set<Closable>
+  readonly open: Bag<Closable>
 }
 
 export interface Closable {

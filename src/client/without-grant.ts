@@ -19,6 +19,7 @@ export class WithoutGrant implements OpenGrant, Closable {
   readonly #end = new AbortController()
   readonly #wiring: Wiring
   readonly #unlink: () => void
+  readonly #openAt: number
   lost: GrantLostError | undefined
   #isOver = false
 
@@ -38,7 +39,7 @@ export class WithoutGrant implements OpenGrant, Closable {
     this.owner = owner
     this.signal = this.#end.signal
     this.#unlink = signal ? onAbort(signal, (reason) => this.#end.abort(reason)) : () => {}
-    wiring.open.add(this)
+    this.#openAt = wiring.open.add(this)
     wiring.notice(`nobody answers: ${operation} ${resource} runs without a grant`)
   }
 
@@ -82,7 +83,7 @@ export class WithoutGrant implements OpenGrant, Closable {
 
   #leave(): void {
     this.#isOver = true
-    this.#wiring.open.delete(this)
+    this.#wiring.open.remove(this, this.#openAt)
     this.#unlink()
   }
 }

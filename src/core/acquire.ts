@@ -8,6 +8,7 @@ import { enter, granted, grantNow, leaseOf } from './grant.ts'
 import { endedAnswer, keepAnswer, keptAnswer } from './memory.ts'
 import { appendWaiter, changeLease } from './places.ts'
 import { type OperationPolicy, rowOf } from './policy.ts'
+import { hasItsHalf, overQuota } from './quota.ts'
 import { dereference } from './references.ts'
 import { type AcquireReply, type Queued, refused, type Skip } from './reply.ts'
 import { type Grant, revisionOf, SHARED_HOLD, type Waiter } from './state.ts'
@@ -32,6 +33,8 @@ export function acquire(turn: Turn, command: Acquire): AcquireReply {
   const answer = keptAnswer(turn, command)
   if (answer) return answer
   const ask = askOf(turn, command)
+  const tooMuch = overQuota(turn, { row, ask, command })
+  if (tooMuch) return tooMuch
   if (command.verified && !isInDoubt(turn, command.operation)) {
     const skip = skipped(turn, { row, ask, skip: { status: 'skip', fence: 0 } })
     return skippedAtOnce(turn, { row, ask, command, skip })
@@ -108,6 +111,7 @@ function standInLine(
   const queueing = command.queueing ?? row.queueing ?? policy.queueing
   if (!queueing || waitMs === 0) return refused('busy')
   if (!turn.mayQueue || resource.waiters.count(operation) >= policy.queueLimit) return refused('queue-full')
+  if (hasItsHalf(turn, ask)) return refused('quota-exceeded')
 
   const waiter: Waiter = {
     operation,

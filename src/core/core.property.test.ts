@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { type Model, naiveStep, newModel } from '../testing/naive-model.ts'
@@ -18,15 +19,21 @@ const MOMENTS = ['untilMs', 'claimByMs', 'expiresAtMs', 'waitUntilMs', 'progress
 /** The earliest of all the moments that are written down anywhere in a resource, but for when an answer is no longer given. */
 function earliestOf(resource: Resource): number | undefined {
   const { grants, waiters, pauses, kept, recent, contradicted, answers, released } = resource
-  const times: number[] = []
-  const entries = [answers, released].map((each) => [...(each as RememberedInMemory<never>).entries()])
-  const holds = [...grants.values()].map((grant) => [...grant.holds])
-  const maps = [grants, pauses, kept, recent, contradicted].map((map) => [...map])
-  JSON.stringify([...maps, ...entries, holds, waiters.list(Infinity)], (key, value) => {
-    if (MOMENTS.includes(key) && value !== undefined) times.push(value)
-    return key === 'kept' ? undefined : value
-  })
-  return times.length === 0 ? undefined : Math.min(...times)
+  const memories = [answers, released].map((each) => [...(each as RememberedInMemory<never>).entries()])
+  return earliestIn([grants, pauses, kept, recent, contradicted, ...memories, waiters.list(Infinity)])
+}
+
+function earliestIn(value: unknown): number | undefined {
+  if (value === null || typeof value !== 'object') return undefined
+  let earliest: number | undefined
+  const look = (moment: number | undefined) => {
+    if (moment !== undefined && !(moment >= (earliest ?? Infinity))) earliest = moment
+  }
+  if (Symbol.iterator in value) for (const each of value as Iterable<unknown>) look(earliestIn(each))
+  else
+    for (const [key, each] of Object.entries(value))
+      if (key !== 'kept') look(MOMENTS.includes(key) ? each : earliestIn(each))
+  return earliest
 }
 
 /** Whether there is a reason to wait for an operation: nobody waits for one that is free. */
@@ -93,7 +100,7 @@ function checkRun(...[[now, later], [first, second], list]: Run): void {
   const asked: Acquire[] = []
   let nowMs = 1_000_000
   let nextMs: number | undefined
-  for (const [index, { afterMs, changes, act: drawn, actsFor, mayQueue, sessionAlive = true }] of list.entries()) {
+  for (const [index, { afterMs, changes, act: drawn, sessionAlive = true, ...drawnFacts }] of list.entries()) {
     nowMs += afterMs
     if (changes) [policy, next] = [next, policy]
     const act = 'operation' in drawn ? { ...drawn, operation: drawn.operation === 'first' ? first! : second! } : drawn
@@ -101,14 +108,14 @@ function checkRun(...[[now, later], [first, second], list]: Run): void {
     if (command.type === 'acquire') asked.push(command)
     // These come from the store itself, which acts for everybody.
     const isOfSession = command.type === 'session-lost' || command.type === 'leave'
-    const facts = { nowMs, policy, actsFor: isOfSession ? undefined : actsFor, mayQueue }
+    const facts = { nowMs, policy, ...drawnFacts, actsFor: isOfSession ? undefined : drawnFacts.actsFor }
     const namesDead = 'session' in command && command.session !== undefined && !sessionAlive
     const expected = naiveStep(model, command, { ...facts, alive: () => !namesDead })
     // Some stores know when something is due, and some do not.
     const known = { nextDeadlineMs: index % 2 === 0 ? undefined : (nextMs ?? Infinity) }
     const taken = step(resource, command, { ...facts, ...known, fenceFloor: 0, sessionAlive: !namesDead })
     nextMs = taken.nextDeadlineMs
-    assert.deepEqual(taken.reply, expected, JSON.stringify(command))
+    if (!isDeepStrictEqual(taken.reply, expected)) assert.deepEqual(taken.reply, expected, JSON.stringify(command))
     isSameState(resource, model)
     for (const waiting of resource.waiters.operations()) assert.ok(isTaken({ resource, policy, operation: waiting }))
     changePlaces(places, taken.places)

@@ -36,7 +36,8 @@ export class Deadlines<Item> {
   }
 
   atMs(item: Item): number | undefined {
-    return this.#timesMs[this.#indexes.get(item) ?? -1]
+    const index = this.#indexes.get(item)
+    return index === undefined ? undefined : this.#timesMs[index]
   }
 
   /** The earliest item if it is due; it stays. */

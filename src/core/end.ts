@@ -2,7 +2,8 @@ import { skipped } from './arbitrate.ts'
 import { contradict } from './contradiction.ts'
 import { goOn, tell } from './go-on.ts'
 import { type Attempt, firstAttempt } from './grant.ts'
-import { beforeGrantChanges, sessionsOf } from './places.ts'
+import { memoriesToWrite } from './in-memory.ts'
+import { noteSession, removeHold, sessionsOf } from './places.ts'
 import { type OperationPolicy, plainOperation, rowOf } from './policy.ts'
 import { dropAllReferences, reference } from './references.ts'
 import { type Failed, type Outcome, type ReleaseReply, refused, type Skip, type SuccessOutcome } from './reply.ts'
@@ -18,7 +19,7 @@ export function endGrant(turn: Turn, grant: Grant, outcome: Outcome, releasedHol
   const row = rowOf(turn.policy, grant) ?? plainOperation
   const skips = outcome.outcome === 'success' && row.waitersOnSuccess === 'skip'
   const sessions = sessionsOf(grant)
-  beforeGrantChanges(turn, grant)
+  for (const session of sessions) noteSession(turn, grant, session)
   resource.grants.delete(operation)
   for (const hold of grant.holds.keys()) if (hold !== releasedHold) rememberEnd(turn, grant, hold)
   const type = 'ended'
@@ -47,15 +48,17 @@ export function rememberEnd(
   reply: ReleaseReply = refused('unknown-grant'),
 ): void {
   const { operation, owner, node, fence } = grant
-  resource.released.set({ operation, owner, hold }, { node, fence, reply, untilMs: nowMs + RELEASED_MS })
+  memoriesToWrite(resource, 'released').set(
+    { operation, owner, hold },
+    { node, fence, reply, untilMs: nowMs + RELEASED_MS },
+  )
 }
 
 /** One hold of several goes, and has been remembered; the grant lives. */
 export function endHold(turn: Turn, grant: Grant, hold: string): void {
   const { operation, owner, node, fence } = grant
   const { session } = grant.holds.get(hold)!
-  beforeGrantChanges(turn, grant)
-  grant.holds.delete(hold)
+  removeHold(turn, grant, hold)
   turn.events.push({ type: 'hold-ended', operation, asker: { owner, node, hold, session }, fence })
 }
 

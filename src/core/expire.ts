@@ -70,9 +70,8 @@ export function nextActMs({ grants, waiters, pauses }: Resource): number | undef
 }
 
 function nextOfGrantMs({ claimByMs, progressDueMs, unclaimedLease, holds }: Grant): number {
-  let nextMs = Math.min(claimByMs ?? Infinity, progressDueMs ?? Infinity, unclaimedLease?.expiresAtMs ?? Infinity)
-  for (const { expiresAtMs } of holds.values()) nextMs = Math.min(nextMs, expiresAtMs ?? Infinity)
-  return nextMs
+  const nextMs = Math.min(claimByMs ?? Infinity, progressDueMs ?? Infinity, unclaimedLease?.expiresAtMs ?? Infinity)
+  return Math.min(nextMs, holds.nextMs())
 }
 
 function earliestOf(map: Entries<{ readonly untilMs: number }>): number {
@@ -88,8 +87,7 @@ function expireGrant(turn: Turn, grant: Grant): void {
     passOver(turn, grant)
     return
   }
-  const over = [...grant.holds].filter(([, lease]) => (lease.expiresAtMs ?? Infinity) <= nowMs).map(([hold]) => hold)
-  loseHolds(turn, { grant, holds: over })
+  loseHolds(turn, { grant, holds: grant.holds.due(nowMs) })
 }
 
 /** A grant that its waiter has not claimed passes on. */

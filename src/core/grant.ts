@@ -1,9 +1,11 @@
 import type { Ask } from './arbitrate.ts'
 import type { Acquire } from './command.ts'
-import { beforeGrantChanges, grantAdded } from './places.ts'
-import type { Granted, PreviousAttempt } from './reply.ts'
-import { SmallMap } from './small-map.ts'
-import { type Grant, type Lease, toWrite, type Waiter } from './state.ts'
+import { Holds } from './holds.ts'
+import type { Lease } from './lease.ts'
+import { addHold, noteSession } from './places.ts'
+import { mayEnter } from './quota.ts'
+import { type Granted, type PreviousAttempt, type Refused, refused } from './reply.ts'
+import { type Grant, toWrite, type Waiter } from './state.ts'
 import type { Turn } from './turn.ts'
 
 /** Which try this is, and how the one before it ended. */
@@ -18,7 +20,7 @@ export const firstAttempt: Attempt = { attempt: 1, previous: undefined }
 export function grantNow(turn: Turn, ask: Ask, command: Acquire): Grant {
   const grant = newGrant(turn, ask, { by: command, attempt: firstAttempt })
   const lease = leaseOf(turn, command)
-  grant.holds.set(command.hold, lease)
+  addHold(turn, grant, command.hold, lease)
   announce(turn, grant, { session: lease.session, handOver: false })
   return grant
 }
@@ -26,17 +28,19 @@ export function grantNow(turn: Turn, ask: Ask, command: Acquire): Grant {
 /** Rule 4 for one that waited: the grant is its own, but it has to claim it. */
 export function grantToWaiter(turn: Turn, waiter: Waiter, attempt: Attempt): void {
   const grant = newGrant(turn, waiter, { by: waiter, attempt })
+  noteSession(turn, grant, waiter.lease.session)
   grant.claimByMs = turn.nowMs + turn.policy.claimMs
   grant.unclaimedLease = waiter.lease
   announce(turn, grant, { session: waiter.lease.session, handOver: true })
 }
 
 /** The same owner once more: a retry, a claim or one more hold. The fence stays, the lease is renewed. */
-export function enter(turn: Turn, grant: Grant, command: Acquire): Granted {
-  beforeGrantChanges(turn, grant)
-  renewImplicit(turn, grant)
-  grant.holds.set(command.hold, leaseOf(turn, command))
+export function enter(turn: Turn, grant: Grant, command: Acquire): Granted | Refused {
+  if (!mayEnter(turn, grant, command.hold)) return refused('quota-exceeded')
+  grant.holds.renew(turn.nowMs)
+  addHold(turn, grant, command.hold, leaseOf(turn, command))
   if (grant.claimByMs !== undefined) {
+    noteSession(turn, grant, grant.unclaimedLease!.session)
     grant.claimByMs = undefined
     grant.unclaimedLease = undefined
     const asker = { owner: grant.owner, node: grant.node, hold: command.hold, session: command.session }
@@ -49,16 +53,6 @@ export function granted(grant: Grant): Granted {
   const { fence, attempt, previous, holds } = grant
   if (!previous) return { status: 'granted', fence, attempt, holds: holds.size }
   return { status: 'granted', fence, attempt, previous, holds: holds.size }
-}
-
-/** All holds without a session share the implicit session of this actor and key. Says for how long it is good now. */
-export function renewImplicit(turn: Turn, grant: Grant): number | undefined {
-  let expiresInMs: number | undefined
-  for (const [hold, lease] of grant.holds) {
-    grant.holds.set(hold, renewed(turn, lease))
-    if (lease.ttlMs !== undefined) expiresInMs = Math.max(expiresInMs ?? 0, lease.ttlMs)
-  }
-  return expiresInMs
 }
 
 /** A lease that hangs off a session is renewed with the session, not here. */
@@ -88,11 +82,10 @@ function newGrant(turn: Turn, ask: Ask, { by, attempt }: { by: Asking; attempt: 
     classic: ask.classic,
     claimByMs: undefined,
     unclaimedLease: undefined,
-    holds: new SmallMap(),
+    holds: new Holds(),
     progress: undefined,
   }
   toWrite(resource, 'grants').set(grant.operation, grant)
-  grantAdded(turn, grant)
   return grant
 }
 

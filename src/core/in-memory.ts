@@ -1,19 +1,38 @@
 import { WaitersInMemory } from './queue.ts'
-import { type AskName, askName, askNamed, newResource, type Remembered, type Resource } from './state.ts'
+import {
+  type AskName,
+  askName,
+  askNamed,
+  type Keeping,
+  newResource,
+  type Resource,
+  type WritableRemembered,
+  type WritableWaiters,
+} from './state.ts'
 
 /** A resource that is kept in memory with all that belongs to it. */
 export function resourceInMemory(namespace: string, id: string): Resource {
-  const keeping = {
-    waiters: new WaitersInMemory(),
-    answers: new RememberedInMemory<never>(),
-    released: new RememberedInMemory<never>(),
-  }
-  return newResource(namespace, id, keeping)
+  return newResource(namespace, id, nothing)
+}
+
+/** The waiters of a resource, to append one. Resources in memory share an empty queue until then: there may be a million. */
+export function waitersToWrite(resource: { waiters: Resource['waiters'] }): WritableWaiters {
+  if (resource.waiters === nothing.waiters) resource.waiters = new WaitersInMemory()
+  return resource.waiters as WritableWaiters
+}
+
+/** What a resource remembers of asks, to put something in. */
+export function memoriesToWrite<Part extends 'answers' | 'released'>(
+  resource: { [Each in Part]: Resource[Each] },
+  part: Part,
+): Keeping[Part] {
+  if (resource[part] === nothing[part]) resource[part] = new RememberedInMemory<never>()
+  return resource[part] as Keeping[Part]
 }
 
 /** By name, and by age: the oldest is forgotten first. Costs next to nothing while there is nothing to remember. */
 export class RememberedInMemory<Value extends { readonly node?: string | undefined; readonly untilMs: number }>
-  implements Remembered<Value>
+  implements WritableRemembered<Value>
 {
   #memories: Memories<Value> | undefined
 
@@ -64,6 +83,13 @@ export class RememberedInMemory<Value extends { readonly node?: string | undefin
     this.#memories?.remove(ask, node)
     if (this.#memories?.size === 0) this.#memories = undefined
   }
+}
+
+/** Shared by all resources that have no waiters and no memories: whoever has some to put in takes its own first. */
+const nothing: Keeping = {
+  waiters: new WaitersInMemory(),
+  answers: new RememberedInMemory<never>(),
+  released: new RememberedInMemory<never>(),
 }
 
 /** So many are looked through one by one. */

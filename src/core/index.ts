@@ -4,7 +4,10 @@ export { Deadlines, type Indexes } from './deadlines.ts'
 export { EDITION } from './edition.ts'
 export { type Asker, type Concern, concernsOf, type Event } from './event.ts'
 export { nextActMs, nextDeadlineMs } from './expire.ts'
-export { RememberedInMemory, resourceInMemory } from './in-memory.ts'
+export { Holds } from './holds.ts'
+export { memoriesToWrite, RememberedInMemory, resourceInMemory, waitersToWrite } from './in-memory.ts'
+export { jsonSize } from './json-size.ts'
+export type { Lease } from './lease.ts'
 export { type PlaceChanges, placesOf, type SessionPlace } from './places.ts'
 export {
   builtInNamespace,
@@ -23,7 +26,7 @@ export {
   saidIn,
 } from './policy.ts'
 export type * from './reply.ts'
-export { type Entries, SmallMap } from './small-map.ts'
+export type { Entries } from './small-map.ts'
 export {
   type AskName,
   addReference,
@@ -35,7 +38,6 @@ export {
   type Keeping,
   type KeptAnswer,
   type KeptSuccess,
-  type Lease,
   newResource,
   type Pause,
   type RecentOutcome,
@@ -44,7 +46,8 @@ export {
   SHARED_HOLD,
   toWrite,
   type Waiter,
-  type Waiters,
+  type WritableRemembered,
+  type WritableWaiters,
 } from './state.ts'
 export { type Step, step } from './step.ts'
 export type { Context, Facts } from './turn.ts'

@@ -1,5 +1,6 @@
 import { type ActorName, isNamed } from './actor.ts'
 import { isContradicted, isInDoubt } from './contradiction.ts'
+import { memoriesToWrite } from './in-memory.ts'
 import { type Answer, refused } from './reply.ts'
 import { type AskName, type KeptAnswer, type Remembered, SHARED_HOLD } from './state.ts'
 import { ANSWER_MS, RELEASED_MS, type Turn } from './turn.ts'
@@ -52,10 +53,10 @@ export function keepAnswer(turn: Turn, ask: AskKey & Said, answer: Answer): void
     after: resource.successes,
     untilMs: nowMs + ANSWER_MS,
   }
-  if (isShared || answer.status === 'refused' || turn.edition < 2) resource.answers.set(ask, kept)
+  if (isShared || answer.status === 'refused' || turn.edition < 2) memoriesToWrite(resource, 'answers').set(ask, kept)
   else {
     const reply = refused('unknown-grant')
-    resource.released.set(ask, { node, fence: 0, reply, kept, untilMs: nowMs + RELEASED_MS })
+    memoriesToWrite(resource, 'released').set(ask, { node, fence: 0, reply, kept, untilMs: nowMs + RELEASED_MS })
   }
 }
 

@@ -1,4 +1,7 @@
-import type { Grant, Lease, Resource, Waiter } from './state.ts'
+import { waitersToWrite } from './in-memory.ts'
+import type { Lease } from './lease.ts'
+import { SmallMap } from './small-map.ts'
+import type { Grant, Resource, Waiter } from './state.ts'
 import type { Turn } from './turn.ts'
 
 /** What hangs off a session under one key: a hold, a grant not yet claimed, or a place in line. */
@@ -28,40 +31,43 @@ export function placesOf({ grants, waiters }: Resource): SessionPlace[] {
 /** So many are looked through one by one: a set costs more. */
 const FEW = 8
 
-/** The sessions that a grant hangs off, each once. */
+/** The sessions that a grant hangs off, each once. One that is not claimed yet has no holds. */
 export function sessionsOf({ holds, unclaimedLease }: Grant): readonly string[] {
-  if (holds.size > FEW) {
-    const sessions = new Set<string>()
-    for (const { session } of holds.values()) if (session !== undefined) sessions.add(session)
-    return [...sessions]
-  }
-  const sessions: string[] = []
-  const add = (session: string | undefined) => {
-    if (session !== undefined && !sessions.includes(session)) sessions.push(session)
-  }
-  for (const { session } of holds.values()) add(session)
-  // One that is not claimed yet has no holds.
-  add(unclaimedLease?.session)
-  return sessions
+  return unclaimedLease?.session === undefined ? holds.sessions() : [unclaimedLease.session]
 }
 
-/** A grant is new. */
-export function grantAdded(turn: Turn, grant: Grant): void {
-  turn.grantsBefore ??= []
-  turn.grantsBefore.push({ grant, sessions: [] })
+function hangsOff({ holds, unclaimedLease }: Grant, session: string): boolean {
+  return unclaimedLease?.session === session || holds.hangsOff(session)
 }
 
-/** A grant is about to lose or change what keeps it alive. */
-export function beforeGrantChanges(turn: Turn, grant: Grant): void {
+/** Before a session may begin or cease to keep a grant alive. */
+export function noteSession(turn: Turn, grant: Grant, session: string | undefined): void {
+  if (session === undefined) return
   turn.grantsBefore ??= []
-  for (const before of turn.grantsBefore) if (before.grant === grant) return
-  turn.grantsBefore.push({ grant, sessions: sessionsOf(grant) })
+  let before = turn.grantsBefore.find((each) => each.grant === grant)
+  if (!before) {
+    before = { grant, sessions: new SmallMap() }
+    turn.grantsBefore.push(before)
+  }
+  if (!before.sessions.has(session)) before.sessions.set(session, hangsOff(grant, session))
+}
+
+/** A hold more, or another lease for one that is there. */
+export function addHold(turn: Turn, grant: Grant, hold: string, lease: Lease): void {
+  noteSession(turn, grant, grant.holds.get(hold)?.session)
+  noteSession(turn, grant, lease.session)
+  grant.holds.set(hold, lease)
+}
+
+export function removeHold(turn: Turn, grant: Grant, hold: string): void {
+  noteSession(turn, grant, grant.holds.get(hold)?.session)
+  grant.holds.delete(hold)
 }
 
 /** A waiter takes its place in line. */
 export function appendWaiter(turn: Turn, waiter: Waiter): void {
   leasesBefore(turn).set(waiter, undefined)
-  turn.resource.waiters.append(waiter)
+  waitersToWrite(turn.resource).append(waiter)
 }
 
 /** A waiter's lease is another one from now on. */
@@ -94,9 +100,11 @@ export function placeChanges({ resource, grantsBefore, leasesBefore, gone }: Tur
   const before: SessionPlace[] = []
   const after: SessionPlace[] = []
   for (const { grant, sessions } of grantsBefore ?? []) {
-    for (const session of sessions) put(before, grant, session)
-    if (resource.grants.get(grant.operation) !== grant) continue
-    for (const session of sessionsOf(grant)) put(after, grant, session)
+    const isThere = resource.grants.get(grant.operation) === grant
+    for (const [session, was] of sessions) {
+      if (was) put(before, grant, session)
+      if (isThere && hangsOff(grant, session)) put(after, grant, session)
+    }
   }
   if (leasesBefore) {
     for (const [waiter, lease] of leasesBefore) {

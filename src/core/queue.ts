@@ -1,9 +1,9 @@
 import { Deadlines } from './deadlines.ts'
 import { SmallMap } from './small-map.ts'
-import type { Waiter, Waiters } from './state.ts'
+import type { Waiter, WritableWaiters } from './state.ts'
 
 /** Waiters kept in memory. Stores that keep them elsewhere bring their own. */
-export class WaitersInMemory implements Waiters {
+export class WaitersInMemory implements WritableWaiters {
   /** Nothing while nobody waits: so it is with most resources. */
   #queues: Queues | undefined
 
@@ -13,6 +13,10 @@ export class WaitersInMemory implements Waiters {
 
   count(operation: string): number {
     return this.#queues?.of(operation)?.size ?? 0
+  }
+
+  countOf(operation: string, node: string): number {
+    return this.#queues?.of(operation)?.countOf(node) ?? 0
   }
 
   operations(): string[] {
@@ -65,9 +69,9 @@ export class WaitersInMemory implements Waiters {
 
   list(limit: number, afterTicket = 0): Waiter[] {
     if (!this.#queues) return []
-    const all = [...this.#queues.byOperation.values()].flatMap((queue) => queue.all())
-    const later = afterTicket === 0 ? all : all.filter(({ ticket }) => ticket > afterTicket)
-    return later.sort((a, b) => a.ticket - b.ticket).slice(0, limit)
+    // Each queue is in the order of its tickets: of a long one no more is looked at than may be shown.
+    const first = [...this.#queues.byOperation.values()].flatMap((queue) => queue.first(limit, afterTicket))
+    return first.sort((a, b) => a.ticket - b.ticket).slice(0, limit)
   }
 }
 
@@ -111,6 +115,7 @@ class Queue {
   /** In the order of the queue. */
   #indexes = new Map<Waiter, number>()
   readonly #byOwner = new Map<string, readonly Waiter[]>()
+  readonly #byNode = new Map<string, number>()
 
   get size(): number {
     return this.#indexes.size
@@ -118,6 +123,10 @@ class Queue {
 
   head(): Waiter | undefined {
     return this.#places[this.#first]
+  }
+
+  countOf(node: string): number {
+    return this.#byNode.get(node) ?? 0
   }
 
   ofOwner(owner: string): readonly Waiter[] {
@@ -128,9 +137,20 @@ class Queue {
     return [...this.#indexes.keys()]
   }
 
+  /** The first of those after a ticket. */
+  first(limit: number, afterTicket: number): Waiter[] {
+    const found: Waiter[] = []
+    for (const waiter of this.#indexes.keys()) {
+      if (found.length >= limit) break
+      if (waiter.ticket > afterTicket) found.push(waiter)
+    }
+    return found
+  }
+
   append(waiter: Waiter): void {
     this.#indexes.set(waiter, this.#places.push(waiter) - 1)
     this.#byOwner.set(waiter.owner, [...this.ofOwner(waiter.owner), waiter])
+    this.#byNode.set(waiter.node, this.countOf(waiter.node) + 1)
   }
 
   remove(waiter: Waiter): void {
@@ -139,6 +159,9 @@ class Queue {
     const others = this.ofOwner(waiter.owner).filter((each) => each !== waiter)
     if (others.length > 0) this.#byOwner.set(waiter.owner, others)
     else this.#byOwner.delete(waiter.owner)
+    const ofNode = this.countOf(waiter.node) - 1
+    if (ofNode > 0) this.#byNode.set(waiter.node, ofNode)
+    else this.#byNode.delete(waiter.node)
     while (this.#first < this.#places.length && this.#places[this.#first] === undefined) this.#first++
     if (this.#places.length > 2 * this.size + 16) this.#closeHoles()
   }

@@ -1,4 +1,4 @@
-import { renewed, renewImplicit } from './grant.ts'
+import { renewed } from './grant.ts'
 import { changeLease } from './places.ts'
 import type { Turn } from './turn.ts'
 
@@ -10,7 +10,7 @@ import type { Turn } from './turn.ts'
 export function recover(turn: Turn): void {
   const { resource, policy, nowMs } = turn
   for (const grant of resource.grants.values()) {
-    renewImplicit(turn, grant)
+    grant.holds.renew(nowMs)
     if (grant.claimByMs === undefined) continue
     grant.claimByMs = nowMs + policy.claimMs
     grant.unclaimedLease = renewed(turn, grant.unclaimedLease!)

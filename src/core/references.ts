@@ -1,5 +1,6 @@
 import type { AddReference, DropNode, ReleaseReference } from './command.ts'
 import { areReferencesInDoubt } from './contradiction.ts'
+import { CORE_LIMITS } from './limits.ts'
 import { operationOf } from './policy.ts'
 import { type ReferencesReply, refused } from './reply.ts'
 import { addReference as add } from './state.ts'
@@ -7,6 +8,7 @@ import type { Turn } from './turn.ts'
 
 export function addReference(turn: Turn, command: AddReference): ReferencesReply {
   if (areReferencesInDoubt(turn)) return refused('busy')
+  if (!mayReference(turn, command.node)) return refused('quota-exceeded')
   reference(turn, command.node)
   return countOf(turn)
 }
@@ -22,6 +24,12 @@ export function dropNode(turn: Turn, command: DropNode): ReferencesReply {
     if (kept.node === command.node) turn.resource.kept.delete(operation)
   }
   return countOf(turn)
+}
+
+/** Whether a node may use the resource from now on. */
+export function mayReference({ resource, mayReference, edition }: Turn, node: string): boolean {
+  if (resource.references.has(node)) return true
+  return mayReference && (edition < 5 || resource.references.size < CORE_LIMITS.references)
 }
 
 /** 'This node uses this resource.' */

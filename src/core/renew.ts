@@ -1,6 +1,6 @@
 import { grantOf, isOnlyOthers, waiterOf } from './actor.ts'
 import type { Renew } from './command.ts'
-import { renewed, renewImplicit } from './grant.ts'
+import { renewed } from './grant.ts'
 import { changeLease } from './places.ts'
 import { type RenewReply, refused } from './reply.ts'
 import type { Turn } from './turn.ts'
@@ -14,7 +14,7 @@ export function renew(turn: Turn, command: Renew): RenewReply {
       grant.unclaimedLease = renewed(turn, grant.unclaimedLease!)
       return renewedReply(grant.unclaimedLease.ttlMs)
     }
-    return fence === grant.fence ? renewedReply(renewImplicit(turn, grant)) : refused('stale-fence')
+    return fence === grant.fence ? renewedReply(grant.holds.renew(turn.nowMs)) : refused('stale-fence')
   }
   const waiter = waiterOf(turn, operation, command)
   if (waiter) {

@@ -31,6 +31,7 @@ export type RefusalCode =
   | 'in-use'
   | 'held-by-you'
   | 'queue-full'
+  | 'quota-exceeded'
   | 'passed-over'
   | 'wait-over'
   | 'cancelled'

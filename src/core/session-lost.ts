@@ -19,8 +19,7 @@ export function sessionLost(turn: Turn, command: SessionLost | Leave): DoneReply
     if (type === 'leave') endGrant(turn, grant, { outcome: 'cancelled' })
     else passOver(turn, grant)
   } else if (grant) {
-    const lost = [...grant.holds].filter(([, lease]) => lease.session === session).map(([hold]) => hold)
-    loseHolds(turn, { grant, holds: lost, left: type === 'leave' })
+    loseHolds(turn, { grant, holds: grant.holds.ofSession(session), left: type === 'leave' })
   }
   return { status: 'done' }
 }

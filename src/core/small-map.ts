@@ -24,8 +24,8 @@ export class SmallMap<Value> implements WritableEntries<Value> {
   /** All of them, once there were two. */
   #map: Map<string, Value> | undefined
 
-  constructor(entries: Iterable<readonly [string, Value]> = []) {
-    for (const [key, value] of entries) this.set(key, value)
+  constructor(entries?: Iterable<readonly [string, Value]>) {
+    if (entries) for (const [key, value] of entries) this.set(key, value)
   }
 
   get size(): number {

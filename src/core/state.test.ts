@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { resourceInMemory } from './in-memory.ts'
+import { memoriesToWrite, resourceInMemory, waitersToWrite } from './in-memory.ts'
 import { addReference, askName, isIdle, type Resource, toWrite } from './state.ts'
 
 const waiter = { operation: 'pull', owner: 'a', lease: { session: 's' } }
@@ -8,14 +8,14 @@ const ask = { operation: 'pull', owner: 'a', hold: '1' }
 
 const parts: Record<string, (resource: Resource) => unknown> = {
   'a grant': (resource) => toWrite(resource, 'grants').set('pull', {} as never),
-  'a waiter': ({ waiters }) => waiters.append(waiter as never),
+  'a waiter': (resource) => waitersToWrite(resource).append(waiter as never),
   'a pause': (resource) => toWrite(resource, 'pauses').set('pull', kept),
   'a kept success': (resource) => toWrite(resource, 'kept').set('pull', kept),
   'a recent outcome': (resource) => toWrite(resource, 'recent').set('pull', kept),
   'a contradiction': (resource) => toWrite(resource, 'contradicted').set('pull', kept),
   'a reference': (resource) => addReference(resource, 'a'),
-  'a kept answer': ({ answers }) => answers.set(ask, kept),
-  'a released hold': ({ released }) => released.set(ask, kept),
+  'a kept answer': (resource) => memoriesToWrite(resource, 'answers').set(ask, kept),
+  'a released hold': (resource) => memoriesToWrite(resource, 'released').set(ask, kept),
 }
 
 test('a resource of which nothing is known but its fence is idle', () => {
@@ -30,6 +30,7 @@ test.each(Object.entries(parts))('a resource with %s is not idle', (_, fill) => 
   const resource = resourceInMemory('default', 'r')
   fill(resource)
   expect(isIdle(resource)).toBe(false)
+  expect(isIdle(resourceInMemory('default', 'another'))).toBe(true)
 })
 
 test('no two asks share a name, whatever their parts are', () => {

@@ -1,13 +1,7 @@
+import type { Holds } from './holds.ts'
+import type { Lease } from './lease.ts'
 import type { Answer, Json, Outcome, PreviousAttempt, ReleaseReply } from './reply.ts'
 import { type Entries, noEntries, SmallMap, type WritableEntries } from './small-map.ts'
-
-/**
- * What keeps a hold or a place in line alive: a session of the client's, or an implicit one of its own that runs
- * out at a deadline.
- */
-export type Lease =
-  | { readonly session: string; readonly expiresAtMs?: undefined; readonly ttlMs?: undefined }
-  | { readonly session?: undefined; readonly expiresAtMs: number; readonly ttlMs: number }
 
 /** A place in a key's queue: one for an actor, however often it asks. */
 export interface Waiter {
@@ -37,9 +31,11 @@ export interface Waiter {
  * The waiters of one resource, a FIFO queue per operation. This is all that the rules may ask of them, so that a
  * queue of ten thousand costs no more than one of ten, and a store may keep waiters as rows of its own.
  */
-export interface Waiters {
+interface Waiters {
   readonly size: number
   count(operation: string): number
+  /** So many of them are of this node, or more where not all are at hand. */
+  countOf(operation: string, node: string): number
   /** Those whose queues are not empty. */
   operations(): string[]
   head(operation: string): Waiter | undefined
@@ -49,7 +45,6 @@ export interface Waiters {
   ofRevision(operation: string, revision: string | undefined): Waiter[]
   /** 1 for the head. This, `remove` and `renewed` are asked only of one that stands in line. */
   position(waiter: Waiter): number
-  append(waiter: Waiter): void
   remove(waiter: Waiter): void
   /** The lease of a waiter was renewed. */
   renewed(waiter: Waiter): void
@@ -58,6 +53,11 @@ export interface Waiters {
   nextDeadlineMs(): number | undefined
   /** For people and for the holder of a delete, oldest first: so many of those with a later ticket than this. */
   list(limit: number, afterTicket?: number): Waiter[]
+}
+
+/** Waiters that others can join. */
+export interface WritableWaiters extends Waiters {
+  append(waiter: Waiter): void
 }
 
 /** The right of one actor to run an operation, with the holds that keep it. */
@@ -80,7 +80,7 @@ export interface Grant {
   claimByMs: number | undefined
   /** What keeps an unclaimed grant alive: the lease of the waiter that it went to. There whenever `claimByMs` is. */
   unclaimedLease: Lease | undefined
-  readonly holds: WritableEntries<Lease>
+  readonly holds: Holds
   progress: Json | undefined
   /** When those who wait were last told of it, and when they are to be told of what has come since. */
   progressToldMs?: number | undefined
@@ -156,12 +156,17 @@ export interface Remembered<Value extends { readonly node?: string | undefined; 
   readonly size: number
   /** One for each node whose ask was named so, oldest first. */
   of(ask: AskName): readonly Value[]
-  /** Takes the place of what the same node had. Values are set in the order of their `untilMs`. */
-  set(ask: AskName, value: Value): void
   delete(ask: AskName, value: Value): void
   /** Forgets all that are due. */
   forget(nowMs: number): void
   nextDeadlineMs(): number | undefined
+}
+
+/** Memories that can be added to. */
+export interface WritableRemembered<Value extends { readonly node?: string | undefined; readonly untilMs: number }>
+  extends Remembered<Value> {
+  /** Takes the place of what the same node had. Values are set in the order of their `untilMs`. */
+  set(ask: AskName, value: Value): void
 }
 
 /** What is known of a resource by operation. These are small, and most of them are empty. */
@@ -176,7 +181,10 @@ interface ByOperation {
 /** The nodes that use a resource; a `Set` will do. */
 type References = Iterable<string> & Pick<Set<string>, 'size' | 'has' | 'delete'>
 
-/** Everything that is known of one resource. What is put into one of its maps is put there by `toWrite`. */
+/**
+ * Everything that is known of one resource. What is put into one of its maps is put there by `toWrite`; waiters and memories by
+ * `waitersToWrite` and `memoriesToWrite`.
+ */
 export interface Resource extends Readonly<{ [Part in keyof ByOperation]: Entries<ByOperation[Part]> }> {
   readonly namespace: string
   readonly id: string
@@ -196,7 +204,11 @@ export interface Resource extends Readonly<{ [Part in keyof ByOperation]: Entrie
 export const SHARED_HOLD = '-'
 
 /** The parts of a resource that may be large. A store brings its own, or those of `resourceInMemory`. */
-export type Keeping = Pick<Resource, 'waiters' | 'answers' | 'released'>
+export interface Keeping {
+  readonly waiters: WritableWaiters
+  readonly answers: WritableRemembered<KeptAnswer>
+  readonly released: WritableRemembered<EndedAsk>
+}
 
 /** A resource that nobody has asked for yet. */
 export function newResource(namespace: string, id: string, { waiters, answers, released }: Keeping): Resource {

@@ -1,7 +1,9 @@
 import { EDITION } from './edition.ts'
 import type { Event } from './event.ts'
+import type { Lease } from './lease.ts'
 import type { NamespacePolicy } from './policy.ts'
-import type { Grant, Lease, Resource, Waiter } from './state.ts'
+import type { WritableEntries } from './small-map.ts'
+import type { Grant, Resource, Waiter } from './state.ts'
 
 /** What only whoever carries a command knows of the one that gave it. */
 export interface Facts {
@@ -9,6 +11,12 @@ export interface Facts {
   readonly actsFor?: readonly string[] | undefined
   /** False: so many wait in all that nobody else may stand in line. */
   readonly mayQueue?: boolean | undefined
+  /** True: nothing runs out by this step, whatever is due, as renewals may have arrived that were not read yet. */
+  readonly spares?: boolean | undefined
+  /** False: the node of the asker has so many places that it may have no other one. */
+  readonly hasRoom?: boolean | undefined
+  /** False: it uses so many resources that it may use no other one. */
+  readonly mayReference?: boolean | undefined
 }
 
 /** What a step is told from outside. */
@@ -28,10 +36,10 @@ export interface Context extends Facts {
   readonly nextDeadlineMs?: number | undefined
 }
 
-/** A grant that a step has changed, with the sessions that it hung off before; none where it is new. */
+/** A grant that a step has changed: for each session that came or went, whether it kept it alive before. */
 interface GrantBefore {
   readonly grant: Grant
-  readonly sessions: readonly string[]
+  readonly sessions: WritableEntries<boolean>
 }
 
 /** One step under way: the resource that it may change, and what it has caused so far. */
@@ -42,6 +50,8 @@ export class Turn {
   readonly fenceFloor: number
   readonly actsFor: readonly string[] | undefined
   readonly mayQueue: boolean
+  readonly hasRoom: boolean
+  readonly mayReference: boolean
   readonly sessionAlive: boolean
   readonly edition: number
   /** Whether a deadline may be due. */
@@ -61,9 +71,11 @@ export class Turn {
     this.fenceFloor = context.fenceFloor
     this.actsFor = context.actsFor
     this.mayQueue = context.mayQueue ?? true
+    this.hasRoom = context.hasRoom ?? true
+    this.mayReference = context.mayReference ?? true
     this.sessionAlive = context.sessionAlive ?? true
     this.edition = context.edition ?? EDITION
-    this.mayBeDue = (context.nextDeadlineMs ?? -Infinity) <= context.nowMs
+    this.mayBeDue = !context.spares && (context.nextDeadlineMs ?? -Infinity) <= context.nowMs
   }
 }
 

@@ -15,7 +15,10 @@ type ServiceErrorCode =
   | 'method-not-allowed'
   | 'too-large'
   | 'unauthorised'
+  | 'foreign-page'
+  | 'unknown-host'
   | 'policy-changed'
+  | 'not-read'
   | 'too-many-streams'
   | 'store-unavailable'
   | 'unknown-outcome'
@@ -43,6 +46,12 @@ export const errors: Readonly<Record<ErrorCode, ErrorRow>> = {
     meaning: 'The same owner holds the resource under another operation; release that first.',
   },
   'queue-full': { status: 429, retryable: true, meaning: 'The queue is at its limit; ask again later.' },
+  'quota-exceeded': {
+    status: 429,
+    retryable: true,
+    meaning:
+      'The node, the token or the owner has as much of this as one may have; let go of some of it, then ask again.',
+  },
   'passed-over': {
     status: 409,
     retryable: true,
@@ -99,10 +108,28 @@ export const errors: Readonly<Record<ErrorCode, ErrorRow>> = {
   },
   unauthorised: { status: 401, retryable: false, meaning: 'A token is needed; send it as `Authorization: Bearer …`.' },
   forbidden: { status: 403, retryable: false, meaning: 'The token does not allow this.' },
+  'foreign-page': {
+    status: 403,
+    retryable: false,
+    meaning:
+      'A web page of another origin sent this (`Origin`, `Sec-Fetch-Site`); ask from a page of this server, or from a program that sends neither. A proxy has to pass `Host` on.',
+  },
+  'unknown-host': {
+    status: 421,
+    retryable: false,
+    meaning:
+      'The server has no tokens, and does not know the name in `Host`; use its IP address or localhost, or start it with `--allowed-host NAME`.',
+  },
   'policy-changed': {
     status: 409,
     retryable: false,
     meaning: 'The policy has another version now; read it and apply your change to that.',
+  },
+  'not-read': {
+    status: 429,
+    retryable: true,
+    meaning:
+      'What comes before it in the batch is as much as one reply may tell; ask for the rest in another batch, or each by itself.',
   },
   'too-many-streams': {
     status: 429,

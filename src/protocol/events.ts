@@ -20,16 +20,29 @@ export interface Place extends Omit<ByOwner, 'atMs' | 'node'> {
 }
 
 /** A place, and how it stands. */
-interface PlaceState extends Place {
+export interface PlaceState extends Place {
   readonly standing: Standing
 }
 
 /** The first event of every stream: how things are at that moment. */
-type StateEvent =
+export type StateEvent =
   | { readonly type: 'state'; readonly of: 'ask'; readonly standing: Standing }
   | { readonly type: 'state'; readonly of: 'session'; readonly alive: boolean; readonly places: readonly PlaceState[] }
   | { readonly type: 'state'; readonly of: 'resource'; readonly view: ResourceView | null }
   | { readonly type: 'state'; readonly of: 'all' }
+
+/**
+ * One part of a state that is too large for one frame; `more` until the last. It has a name of its own, so that nobody who does not
+ * know of parts takes one for all there is.
+ */
+export type StatePart =
+  | {
+      readonly type: 'state-part'
+      readonly of: 'session'
+      readonly places: readonly PlaceState[]
+      readonly more: boolean
+    }
+  | { readonly type: 'state-part'; readonly of: 'resource'; readonly view: ResourceView; readonly more: boolean }
 
 /** An event as listeners get it. */
 export type WireEvent =
@@ -70,3 +83,6 @@ export type WireEvent =
   /** To one who waits, once a second at most: how far the node is that it waits for. */
   | ({ readonly type: 'progress'; readonly by: string; readonly fence: number; readonly progress: Json } & ByOwner)
   | ({ readonly type: 'referenced' | 'dereferenced'; readonly node: string } & Omit<OnKey, 'operation'>)
+
+/** An event as a stream carries it. */
+export type StreamedEvent = WireEvent | StatePart

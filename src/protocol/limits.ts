@@ -12,8 +12,33 @@ export const LIMITS = {
   waitMaxMs: 24 * 3_600_000,
   keepMaxMs: 366 * 24 * 3_600_000,
   batch: 1_000,
+  /** What the reads of one reply tell in all, about: a page ends early, and in a batch the reads beyond it are refused. */
+  replyBytes: 4 * 1024 * 1024,
   page: 1_000,
+  policyNamespaces: 1_000,
+  policyRows: 1_000,
 } as const
+
+/** How much one may have at a time of what it can grow. */
+export interface Quota {
+  readonly sessions: number
+  /** Grants, and places in line. */
+  readonly places: number
+  /** Resources that it uses. */
+  readonly references: number
+}
+
+/** What one node may have, and all nodes that a token acts for together. */
+export interface Quotas {
+  readonly node: Quota
+  readonly token: Quota
+}
+
+/** Where a server says nothing else. A cluster of a thousand nodes with ten thousand layers each is far below. */
+export const QUOTAS: Quotas = {
+  node: { sessions: 10_000, places: 2_000_000, references: 1_000_000 },
+  token: { sessions: 100_000, places: 4_000_000, references: 20_000_000 },
+}
 
 /** How large a value is as JSON. */
 export function jsonBytes(value: unknown): number {

@@ -149,18 +149,24 @@ const operationPolicy = z.strictObject({
   queueing: z.boolean().optional(),
 })
 
+function atMost<Rows extends z.ZodRecord>(limit: number, rows: Rows) {
+  return rows.refine((said) => Object.keys(said).length <= limit, `must have ${limit} entries at most`)
+}
+
 const namespacePolicy = z.strictObject({
   exclusion: z.enum(['operation', 'resource']).optional(),
   queueing: z.boolean().optional(),
   updateRequiresNoRef: z.boolean().optional(),
   claimMs: z.int().min(100).max(600_000).optional(),
   queueLimit: z.int().min(1).max(1_000_000).optional(),
-  operations: z.record(idSchema, operationPolicy).optional().describe('new rows, and changes to the built-in ones'),
+  operations: atMost(LIMITS.policyRows, z.record(idSchema, operationPolicy))
+    .optional()
+    .describe('new rows, and changes to the built-in ones'),
 })
 
 /** Checks a policy and completes it: what it does not say is as built in. */
 export const policySchema = z
-  .strictObject({ namespaces: z.record(idSchema, namespacePolicy) })
+  .strictObject({ namespaces: atMost(LIMITS.policyNamespaces, z.record(idSchema, namespacePolicy)) })
   .transform((said) => completePolicy(said as SaidPolicy))
 
 const applyPolicy = z.strictObject({

@@ -4,3 +4,4 @@
  */
 export { ID_FORMAT, idSchema } from './id-schema.ts'
 export { JSON_BYTES, policySchema, requestSchemas } from './requests.ts'
+export { tokensSchema } from './token-schema.ts'

@@ -3,13 +3,14 @@
  */
 
 interface Frame {
-  readonly id: string
+  /** Absent: who comes back does not name it. */
+  readonly id?: string | undefined
   readonly event: string
   readonly data: unknown
 }
 
 export function sseFrame({ id, event, data }: Frame): string {
-  return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
 /** How long a client waits before it connects again. */

@@ -1,5 +1,5 @@
 import type { ErrorBody } from './errors.ts'
-import type { WireEvent } from './events.ts'
+import type { StreamedEvent } from './events.ts'
 import type { ReplyOf } from './replies.ts'
 import type { RequestInput, RequestType } from './requests.ts'
 import type { Route } from './routes.ts'
@@ -59,7 +59,7 @@ export interface ServerFrame {
   readonly store?: string
   /** By the numbers of the requests, in whatever order they were answered. */
   readonly replies?: readonly (readonly [number: number, reply: ReplyOf<RequestType>])[]
-  readonly events?: readonly (readonly [listen: number, id: string, event: WireEvent])[]
+  readonly events?: readonly (readonly [listen: number, id: string, event: StreamedEvent])[]
   /** These are not told anything any more, and why. */
   readonly ended?: readonly (readonly [listen: number, refusal: ErrorBody])[]
 }

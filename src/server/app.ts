@@ -1,10 +1,11 @@
 import type { ServerOptions as TlsOptions } from 'node:https'
-import type { FastifyInstance } from 'fastify'
-import { STORE_HEADER } from '../protocol/index.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { STORE_HEADER, type Token } from '../protocol/index.ts'
 import { type Log, noLog, type Service, systemTimers, type Timers } from '../service/index.ts'
 import { parseBodiesAsJson } from './body.ts'
 import { serveClassic } from './classic/index.ts'
 import { newFastify } from './connections.ts'
+import { keepDescriptors } from './descriptors.ts'
 import { serveEvents } from './events.ts'
 import { answerFailures, checkQueryEncoding } from './failures.ts'
 import { type Asker, newGuard } from './guard.ts'
@@ -12,16 +13,20 @@ import { serveHealth } from './health.ts'
 import { defaultLimits, type ServerLimits } from './limits.ts'
 import { serveOpenApi } from './openapi.ts'
 import { Posts } from './posts.ts'
+import { Reading } from './reading.ts'
 import { Streams } from './streams.ts'
-import type { Token } from './tokens.ts'
+import { Unsent } from './unsent.ts'
 import { serveBatch, serveRequests } from './v1.ts'
 import { serveWebSocket } from './web-socket/serve.ts'
+import { WrongTokens } from './wrong-tokens.ts'
 
 /** What a server is made of; all but the service has a default. */
 export interface AppOptions {
   readonly service: Service
-  /** Who may ask what. Default: everybody everything. */
+  /** Who may ask what; at least one. Default: everybody everything. */
   readonly tokens?: readonly Token[]
+  /** Names by which a server without tokens is called, beside IP addresses and `localhost`. Default: none. */
+  readonly allowedHosts?: readonly string[]
   readonly limits?: Partial<ServerLimits>
   /** Default: says nothing. */
   readonly log?: Log
@@ -36,37 +41,54 @@ export interface AppOptions {
 export function buildApp({
   service,
   tokens,
+  allowedHosts,
   log = noLog,
   timers = systemTimers,
   ...options
 }: AppOptions): FastifyInstance {
   const limits = { ...defaultLimits, ...options.limits }
-  const guard = newGuard(tokens)
+  const guard = newGuard({ tokens, allowedHosts })
   const posts = new Posts({ guard, log, storeId: service.storeId, maxBytes: limits.bodyBytes })
-  const app = newFastify({ limits, https: options.https, log, posts })
-  const streams = new Streams({ limits, timers, log })
+  const unsent = new Unsent({ limits, timers, log })
+  const app = newFastify({ limits, https: options.https, log, posts, unsent })
+  keepDescriptors(app.server, { log, timers })
+  const wrongTokens = new WrongTokens({ timers, log })
+  const identified = async ({ headers, method, raw }: FastifyRequest): Promise<Asker> => {
+    try {
+      return guard.identify(headers, { isGet: method === 'GET' })
+    } catch (error) {
+      await wrongTokens.slow(error, raw.socket)
+      throw error
+    }
+  }
+  const streams = new Streams({ limits, timers, unsent })
   app.decorate('streams', streams)
-  app.decorateRequest('asker', undefined)
+  app.decorate('unsent', unsent)
+  app.decorateRequest('asker')
 
   app.addHook('onRequest', async (request, reply) => {
     // On the response itself, so that the head of a stream carries it too.
     if (request.url.startsWith('/v1/')) reply.raw.setHeader(STORE_HEADER, service.storeId)
   })
-  app.addHook('onRequest', async (request) => checkQueryEncoding(request))
   app.addHook('onRequest', async (request) => {
-    if (!request.is404 && !request.routeOptions.config.public)
-      request.asker = guard.identify(request.headers.authorization)
+    if (request.is404 || request.routeOptions.config.public) guard.admit(request.headers)
+    else request.asker = await identified(request)
   })
+  app.addHook('onRequest', async (request) => checkQueryEncoding(request))
   parseBodiesAsJson(app)
   answerFailures(app, log)
-  serveRequests(app, { service, guard, log, posts })
-  serveBatch(app, { service, guard, log, posts })
+  const reading = new Reading(service, limits.replyBytes)
+  serveRequests(app, { service, guard, log, posts, reading })
+  serveBatch(app, { service, guard, log, posts, reading })
   serveEvents(app, { service, streams, guard })
-  serveWebSocket(app, { service, streams, guard, limits, timers, log })
+  serveWebSocket(app, { service, streams, guard, wrongTokens, limits, timers, log, unsent })
   serveClassic(app, { service, streams, guard, posts, log, timers })
   serveHealth(app, service)
   serveOpenApi(app, options.version ?? '0.0.0')
-  app.addHook('preClose', async () => streams.close())
+  app.addHook('preClose', async () => {
+    streams.close()
+    unsent.close()
+  })
   return app
 }
 
@@ -74,6 +96,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** How many streams are open, and how many slow readers were cut. */
     readonly streams: { readonly size: number; readonly cut: number }
+    /** How many bytes are held because somebody has not read them yet. */
+    readonly unsent: { readonly bytes: number }
   }
   interface FastifyRequest {
     /** Who asks; known where a route is not public. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { parse } from 'secure-json-parse'
-import { DEPTH_MAX, isTooDeep } from './depth.ts'
+import { scan } from 'secure-json-parse'
+import { DEPTH_MAX, isFlat, isTooDeep } from './depth.ts'
 import { Refusal } from './refusal.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -15,13 +15,21 @@ export function jsonFrom(body: Buffer | undefined): unknown {
     throw new Refusal('bad-request', 'The body is not UTF-8; send JSON in UTF-8.')
   }
   if (text.length === 0) return undefined
+  const notPlain = 'The body is not JSON, or has a key like __proto__; send plain JSON.'
   let value: unknown
   try {
-    value = parse(text, undefined, { protoAction: 'error', constructorAction: 'error' })
+    value = JSON.parse(text)
   } catch {
-    throw new Refusal('bad-request', 'The body is not JSON, or has a key like __proto__; send plain JSON.')
+    throw new Refusal('bad-request', notPlain)
   }
+  if (isFlat(value)) return value
+  // Before it is searched: that takes as long as it is deep.
   if (isTooDeep(value)) throw new Refusal('bad-request', `The JSON is nested deeper than ${DEPTH_MAX} levels.`)
+  try {
+    scan(value as object, { protoAction: 'error', constructorAction: 'error' })
+  } catch {
+    throw new Refusal('bad-request', notPlain)
+  }
   return value
 }
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { RequestType } from '../protocol/index.ts'
 import { requestSchemas } from '../protocol/schemas.ts'
+import { check } from './check.ts'
 import { isSurely } from './compiled-checks.ts'
 
 const COMPILED = [
@@ -52,8 +53,16 @@ function fieldOf(name: string): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 30, arbitrary: right() }, { weight: 1, arbitrary: odd })
 }
 
+interface Field {
+  readonly type?: string
+  readonly const?: unknown
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly maxLength?: number
+}
+
 interface Fields {
-  readonly properties: Record<string, { readonly const?: unknown }>
+  readonly properties: Record<string, Field>
   readonly required?: string[]
 }
 
@@ -95,6 +104,35 @@ test.each(COMPILED)('what is surely a request of type %s is one, with the same v
   expect(sure).toBeGreaterThan(40)
 })
 
+/** A value that the field takes. */
+function goodOf({ type, const: only, minimum }: Field): unknown {
+  if (only !== undefined) return only
+  return { boolean: true, integer: minimum, string: 'a' }[type ?? ''] ?? { any: 'json' }
+}
+
+const oddValues = [null, '', 'a', 'a\n', 'x'.repeat(513), '5', 0, -1, 1.5, 2 ** 53, true, [], {}, [1], { length: 1 }]
+
+test.each(COMPILED)('every field of a request of type %s is known, and its bounds are those of the schema', (type) => {
+  for (const { properties, required = [] } of branchesOf(type)) {
+    const good = Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, goodOf(field)]))
+    expect(isSurely(type, { ...good })).toBe(true)
+    for (const name of required) expect(isSurely(type, without(good, name)), name).toBe(false)
+    for (const [name, { minimum = 0, maximum = 0, maxLength = 0 }] of Object.entries(properties)) {
+      const bounds = [minimum, maximum, maximum + 1, minimum - 1, 'x'.repeat(maxLength), 'x'.repeat(maxLength + 1)]
+      for (const value of [...oddValues, ...bounds]) {
+        const input: Record<string, unknown> = { ...good, [name]: value }
+        const theirs = requestSchemas[type].safeParse({ ...input })
+        expect([name, value, isSurely(type, input)]).toEqual([name, value, theirs.success])
+      }
+    }
+  }
+})
+
+function without(fields: Record<string, unknown>, name: string): Record<string, unknown> {
+  const { [name]: _, ...others } = fields
+  return others
+}
+
 test.each(['', 'x'.repeat(513), 'ä'.repeat(257), 'a\n', '\u0085', '\ud800'])('%j is surely no id', (id) => {
   const input = { type: 'acquire', operation: 'pull', resource: 'r', node: 'n', owner: 'o', hold: 'h', namespace: 'd' }
   for (const name of ['operation', 'resource', 'node', 'owner', 'hold', 'namespace']) {
@@ -107,6 +145,12 @@ test.each(['', 'x'.repeat(513), 'ä'.repeat(257), 'a\n', '\u0085', '\ud800'])('%
 test('a key like __proto__ makes it no request', () => {
   const input = JSON.parse('{"type":"renew-session","session":"s","__proto__":{"x":1}}')
   expect(isSurely('renew-session', input)).toBe(false)
+})
+
+test.each(['__proto__', '\\u005f_proto__'])('nor does one in its JSON, written %s, come through', (key) => {
+  const text = `{"operation":"pull","resource":"r","owner":"o","fence":1,"progress":{"a":[{"${key}":{"x":1}}]}}`
+  const asked = check('progress', JSON.parse(text)) as { progress?: unknown }
+  expect(JSON.stringify(asked.progress)).toBe('{"a":[{}]}')
 })
 
 test("an ask without an owner is its node's, as the schema has it", () => {

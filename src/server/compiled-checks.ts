@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { z } from 'zod'
-import { isId, jsonBytes, type RequestType } from '../protocol/index.ts'
+import { isId, type RequestType } from '../protocol/index.ts'
 import { ID_FORMAT, JSON_BYTES, requestSchemas } from '../protocol/schemas.ts'
 import { isTooDeep } from './depth.ts'
 
@@ -23,8 +23,14 @@ ajv.addFormat(ID_FORMAT, isId)
 ajv.addKeyword({
   keyword: JSON_BYTES,
   errors: false,
-  compile: (maxBytes: number) => (value: unknown) => !isTooDeep(value) && jsonBytes(value) <= maxBytes,
+  compile: (maxBytes: number) => (value: unknown) => !isTooDeep(value) && isJsonOf(maxBytes, value),
 })
+
+/** The schema drops keys of the name `__proto__`, so a value that has one is not surely as it should be. */
+function isJsonOf(maxBytes: number, value: unknown): boolean {
+  const text = JSON.stringify(value)
+  return Buffer.byteLength(text) <= maxBytes && !text.includes('"__proto__":')
+}
 
 /** By type; of a release, by its outcome too: defaults are filled in where it is known which fields there are. */
 const checks = new Map<string, ValidateFunction>()

@@ -1,15 +1,16 @@
-import { type IncomingMessage, type RequestListener, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { ServerOptions as TlsOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { errorBody, errors } from '../protocol/index.ts'
 import type { Log } from '../service/index.ts'
+import { Answer, Answers } from './answers.ts'
 import { refuse } from './failures.ts'
 import type { ServerLimits } from './limits.ts'
+import { closeUnread } from './linger.ts'
 import type { Posts } from './posts.ts'
 import { bodyOf } from './refusal.ts'
-
-const LINGER_MS = 500
+import type { Unsent } from './unsent.ts'
 
 interface Connections {
   readonly limits: ServerLimits
@@ -17,16 +18,20 @@ interface Connections {
   readonly log: Log
   /** What is answered before Fastify. */
   readonly posts: Posts
+  readonly unsent: Unsent
 }
 
 /** Fastify with limits on what a connection may cost: how long its request takes to arrive, how large it is. */
-export function newFastify({ limits, https, log, posts }: Connections): FastifyInstance {
+export function newFastify({ limits, https, log, posts, unsent }: Connections): FastifyInstance {
   const options = {
     headersTimeout: limits.requestMs,
     // How often half-open connections are looked for.
     connectionsCheckingInterval: Math.max(100, limits.requestMs / 10),
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
+    ServerResponse: Answer,
+    // What Node would answer by itself would not wait for its turn.
+    requireHostHeader: false,
   }
   const app = Fastify({
     logger: false,
@@ -40,25 +45,32 @@ export function newFastify({ limits, https, log, posts }: Connections): FastifyI
   }) as FastifyInstance
   const [serve] = app.server.listeners('request') as [RequestListener]
   app.server.removeAllListeners('request')
-  app.server.on('request', (request, response) => posts.take(request, response) || serve(request, response))
+  const answers = new Answers({
+    unsent,
+    ahead: limits.requestsAhead,
+    serve: (request, response) => {
+      if (!refuseHead(request, response) && !posts.take(request, response)) serve(request, response)
+    },
+  })
+  const take: RequestListener = (request, response) => answers.take(request, response)
+  app.server.on('request', take)
+  app.server.on('checkExpectation', take)
   app.addHook('onSend', async (request, reply) => {
     if (reply.statusCode === errors['too-large'].status) closeUnread(request.raw)
   })
   return app
 }
 
-/**
- * Closing a socket that has unread input resets it, and the client may lose the answer before it reads it. So the end
- * is sent first and the rest left unread, and the reset follows a little later.
- */
-function closeUnread(request: IncomingMessage): void {
-  const { socket } = request
-  socket.destroySoon = () => {
-    request.pause()
-    socket.pause()
-    socket.end()
-    setTimeout(() => socket.destroy(), LINGER_MS).unref()
+/** Whether it is refused for its headers. */
+function refuseHead({ headers, httpVersion }: IncomingMessage, response: ServerResponse): boolean {
+  const { host, expect } = headers
+  if (host === undefined && httpVersion === '1.1') {
+    response.writeHead(400, { connection: 'close' }).end()
+    return true
   }
+  if (expect === undefined || /^100-continue$/i.test(expect)) return false
+  response.writeHead(417).end()
+  return true
 }
 
 /** What is no HTTP, or does not arrive in time, never becomes a request: it is answered on the socket. */

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { SHARED_HOLD } from '../core/index.ts'
-import { eventsRoute, SESSION_HEADER, sseFrame, sseRetry, type WireEvent } from '../protocol/index.ts'
+import { eventsRoute, SESSION_HEADER, type StatePart, sseFrame, sseRetry, type WireEvent } from '../protocol/index.ts'
 import { idSchema } from '../protocol/schemas.ts'
 import type { ListenOptions, Scope, Service, Sink } from '../service/index.ts'
 import { sentenceOf } from './check.ts'
 import type { Guard } from './guard.ts'
+import { STATE_PART_BYTES } from './limits.ts'
 import { Refusal } from './refusal.ts'
 import type { Stream } from './stream.ts'
 import type { Streams } from './streams.ts'
@@ -43,7 +44,16 @@ export function serveEvents(
     const sink: Sink = (event, id) => {
       if (namespace === undefined || isOf(event, namespace)) streams.send(stream, frameOf(event, id))
     }
-    await listenWhileOpen(service, { stream, scope, sink, lastId: lastEventId(request), actsFor })
+    const onWaiting = (change: number) => streams.wait(stream, change)
+    const piecewise = {
+      bytes: STATE_PART_BYTES,
+      // Who comes back after some parts has not been told the state: only the last has an id.
+      tell: (data: StatePart, id: string) =>
+        streams.send(stream, sseFrame({ id: data.more ? undefined : id, event: data.type, data })),
+      taken: () => stream.taken(),
+    }
+    const lastId = lastEventId(request)
+    await listenWhileOpen(service, { stream, scope, sink, lastId, actsFor, onWaiting, piecewise })
   })
 }
 
@@ -53,7 +63,7 @@ export async function listenWhileOpen(
   { stream, scope, sink, ...options }: { stream: Stream; scope: Scope; sink: Sink } & ListenOptions,
 ): Promise<void> {
   try {
-    const stop = await service.listen(scope, sink, options)
+    const stop = await service.listen(scope, sink, { ...options, isGone: () => stream.isClosed })
     stream.onClose(stop)
   } catch {
     // The headers are gone; a reset makes the client come back, and by then the store may have too.

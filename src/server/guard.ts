@@ -1,19 +1,28 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { type Facts, mayActFor } from '../core/index.ts'
-import { type Request, type RequestType, routes } from '../protocol/index.ts'
+import { type Request, type RequestType, routes, type Token } from '../protocol/index.ts'
 import type { Scope } from '../service/index.ts'
+import { isFromBrowser, PageRules } from './pages.ts'
 import { Refusal } from './refusal.ts'
-import { secretIn, type Token, Tokens } from './tokens.ts'
+import { secretIn, Tokens } from './tokens.ts'
 
-/** Who asks, as far as the guard knows: the token that was shown. */
-export type Asker = Token | undefined
+/** Who asks, as far as the guard knows. */
+export interface Asker {
+  /** That was shown; nothing where none is asked for. */
+  readonly token?: Token
+  /** What a browser GETs changes nothing, as any page can have it do that: it acts for nobody. */
+  readonly onlyLooks: boolean
+}
 
 /**
  * Says what the token of whoever asks allows: its namespace, and whether it only reads. Whom it may act for is passed on with
  * the request, and the step decides. Every check throws where the answer is no.
  */
 export interface Guard {
-  /** By its `Authorization` header. */
-  identify(authorization: string | undefined): Asker
+  /** Whether anything is answered at all, on whatever path: not to the web pages of others. */
+  admit(headers: IncomingHttpHeaders): void
+  /** Whom the headers of a request are of; admits it too. */
+  identify(headers: IncomingHttpHeaders, options?: { readonly isGet: boolean }): Asker
   /** The facts of whoever asks, to be passed on with what it asks. */
   check(asker: Asker, asked: Request): Facts
   checkScope(asker: Asker, wanted: { scope: Scope; namespace?: string | undefined }): Facts
@@ -21,30 +30,55 @@ export interface Guard {
   checkClassic(asker: Asker, wanted: { namespace: string; node?: string | undefined; reads?: boolean }): Facts
 }
 
+interface GuardOptions {
+  readonly tokens?: readonly Token[] | undefined
+  /** By which a server without tokens may be called beside IP addresses and `localhost`. */
+  readonly allowedHosts?: readonly string[] | undefined
+}
+
 const EVERYTHING: Facts = {}
+const NOBODY: Facts = { actsFor: [] }
 
 /** Without tokens everybody may do everything. The command line allows that on loopback only, or when told to. */
-export function newGuard(tokens: readonly Token[] | undefined): Guard {
-  const everything = () => EVERYTHING
-  if (!tokens || tokens.length === 0) {
-    return { identify: () => undefined, check: everything, checkScope: everything, checkClassic: everything }
+export function newGuard({ tokens, allowedHosts = [] }: GuardOptions): Guard {
+  return tokens ? new TokenGuard(new Tokens(tokens)) : openGuard(new PageRules(allowedHosts))
+}
+
+function openGuard(pages: PageRules): Guard {
+  const anybody: Asker = { onlyLooks: false }
+  const onlooker: Asker = { onlyLooks: true }
+  const factsOf = ({ onlyLooks }: Asker) => (onlyLooks ? NOBODY : EVERYTHING)
+  return {
+    admit: (headers) => pages.check(headers),
+    identify(headers, { isGet } = { isGet: false }) {
+      pages.check(headers)
+      return isGet && isFromBrowser(headers) ? onlooker : anybody
+    },
+    check: factsOf,
+    checkScope: factsOf,
+    checkClassic: factsOf,
   }
-  return new TokenGuard(new Tokens(tokens))
 }
 
 class TokenGuard implements Guard {
   readonly #tokens: Tokens
+  readonly #pages = new PageRules()
 
   constructor(tokens: Tokens) {
     this.#tokens = tokens
   }
 
-  identify(authorization: string | undefined): Asker {
-    const secret = secretIn(authorization)
+  admit(headers: IncomingHttpHeaders): void {
+    this.#pages.check(headers)
+  }
+
+  identify(headers: IncomingHttpHeaders, { isGet } = { isGet: false }): Asker {
+    this.#pages.check(headers)
+    const secret = secretIn(headers.authorization)
     if (secret === undefined) throw new Refusal('unauthorised')
     const token = this.#tokens.find(secret)
-    if (!token) throw new Refusal('unauthorised', UNKNOWN_TOKEN)
-    return token
+    if (!token) throw new UnknownToken()
+    return { token, onlyLooks: isGet && isFromBrowser(headers) }
   }
 
   check(asker: Asker, asked: Request): Facts {
@@ -62,10 +96,10 @@ class TokenGuard implements Guard {
 
   checkScope(asker: Asker, { scope, namespace }: { scope: Scope; namespace?: string | undefined }): Facts {
     const token = known(asker)
-    if (token.namespace === undefined || scope.of === 'session') return factsOf(token)
+    if (token.namespace === undefined || scope.of === 'session') return factsBy(asker)
     const wanted = scope.of === 'all' ? namespace : scope.namespace
     if (wanted !== token.namespace) throw forbidden(namespaceRule(token.namespace))
-    return factsOf(token)
+    return factsBy(asker)
   }
 
   checkClassic(
@@ -75,24 +109,34 @@ class TokenGuard implements Guard {
     const token = known(asker)
     if ((token.namespace ?? namespace) !== namespace) throw forbidden(namespaceRule(token.namespace ?? ''))
     if (token.role === 'observe' && !reads) throw forbidden(READS_ONLY)
-    const facts = factsOf(token)
-    if (token.role === 'node' && node !== undefined && !mayActFor(facts, node)) throw forbidden(NODE_RULE)
-    return facts
+    if (token.role === 'node' && node !== undefined && !mayActFor(factsOf(token), node)) throw forbidden(NODE_RULE)
+    return factsBy(asker)
   }
 }
 
-const UNKNOWN_TOKEN = 'The server does not know this token; send one of those that it was given.'
+/** A token came that is none of the server's. */
+export class UnknownToken extends Refusal {
+  constructor() {
+    super('unauthorised', 'The server does not know this token; send one of those that it was given.')
+  }
+}
+
 const NODE_RULE = 'The token does not act for this node.'
 const READS_ONLY = 'An observe token only reads.'
 
-function known(asker: Asker): Token {
-  if (!asker) throw new Refusal('unauthorised')
-  return asker
+function known({ token }: Asker): Token {
+  if (!token) throw new Refusal('unauthorised')
+  return token
 }
 
 /** One that only reads acts for nobody. */
 function factsOf({ role, nodes = [] }: Token): Facts {
   return role === 'admin' ? EVERYTHING : { actsFor: nodes }
+}
+
+/** The same, of one that may come from a browser. */
+function factsBy(asker: Asker): Facts {
+  return asker.onlyLooks ? NOBODY : factsOf(known(asker))
 }
 
 function namespaceRule(namespace: string): string {

@@ -3,10 +3,10 @@
  * closes the service too, which closes the store, and then stops the clock.
  */
 
+export type { Token } from '../protocol/index.ts'
 export type { Log } from '../service/index.ts'
 export { Service, type ServiceOptions, systemClock, systemTimers, type Timers } from '../service/index.ts'
 export { type AppOptions, buildApp } from './app.ts'
 export { jsonLines } from './json-lines.ts'
 export { defaultLimits, limitsFor, type ServerLimits } from './limits.ts'
 export { type ListenOptions, listen } from './listen.ts'
-export type { Token } from './tokens.ts'

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { type ErrorBody, STORE_HEADER } from '../protocol/index.ts'
 import type { Log } from '../service/index.ts'
@@ -15,8 +15,8 @@ interface Answered {
 /** A path that takes a JSON body and answers with JSON: what locks are taken and released by. */
 interface PostRoute {
   readonly path: string
-  /** Throws what `refused` makes an answer of. */
-  answer(body: unknown, asker: Asker): Promise<Answered>
+  /** Throws, at once or later, what `refused` makes an answer of. */
+  answer(body: unknown, asker: Asker, response: ServerResponse): Answered | Promise<Answered>
   refused(error: ErrorBody): Answered
 }
 
@@ -30,7 +30,8 @@ interface PostsOptions {
 
 /**
  * The routes that are asked most. They are Fastify's as all others are; but a request in the usual form (a body of a known
- * size, no query) is answered before it comes to that, as the way through hooks and parsers takes longer than the answer.
+ * size, no query) of somebody who may ask is answered before it comes to that, as the way through hooks and parsers takes
+ * longer than the answer.
  */
 export class Posts {
   readonly #options: PostsOptions
@@ -47,7 +48,7 @@ export class Posts {
       method: 'POST',
       url: route.path,
       handler: async (request, reply) => {
-        const { status, body } = await route.answer(request.body, request.asker)
+        const { status, body } = await route.answer(request.body, request.asker, reply.raw)
         return reply.code(status).send(body)
       },
       errorHandler: (error, _request, reply) => {
@@ -66,40 +67,63 @@ export class Posts {
     const length = headers['content-length']
     if (!route || length === undefined || headers['transfer-encoding'] !== undefined) return false
     if (Number(length) > this.#options.maxBytes || headers.expect !== undefined) return false
-    // Whatever breaks on the way, there is nobody left to tell.
-    request.on('error', () => {})
-    response.on('error', () => {})
+    const asker = this.#identified(headers)
+    if (!asker) return false
+    request.on('error', ignore)
+    response.on('error', ignore)
     let body: Buffer | undefined
     request.on('data', (chunk: Buffer) => {
       body = body ? Buffer.concat([body, chunk]) : chunk
     })
-    request.on('end', () => void this.#answer(route, body, { request, response }))
+    request.on('end', () => this.#answer(route, body, { asker, response }))
     return true
   }
 
-  async #answer(
-    route: PostRoute,
-    body: Buffer | undefined,
-    { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
-  ): Promise<void> {
-    const { guard, log, storeId } = this.#options
-    let answered: Answered
-    let isUnknown = false
+  /** Nothing where it is refused: nothing of what it sends is read, and Fastify answers it. */
+  #identified(headers: IncomingHttpHeaders): Asker | undefined {
     try {
-      const asker = guard.identify(request.headers.authorization)
-      answered = await route.answer(jsonFrom(body), asker)
-    } catch (error) {
-      const refusal = bodyOf(error, log)
-      isUnknown = refusal.code === 'unauthorised'
-      answered = route.refused(refusal)
+      return this.#options.guard.identify(headers)
+    } catch {
+      return undefined
     }
-    const text = JSON.stringify(answered.body)
-    response.writeHead(answered.status, {
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': Buffer.byteLength(text),
-      ...(route.path.startsWith('/v1/') && { [STORE_HEADER]: storeId }),
-      ...(isUnknown && { 'www-authenticate': 'Bearer' }),
-    })
-    response.end(text)
+  }
+
+  #answer(route: PostRoute, body: Buffer | undefined, { asker, response }: Exchange): void {
+    let answered: Answered | Promise<Answered>
+    try {
+      answered = route.answer(jsonFrom(body), asker, response)
+    } catch (error) {
+      this.#refuse(route, error, response)
+      return
+    }
+    if (answered instanceof Promise)
+      answered.then(
+        (later) => this.#send(route, later, response),
+        (error) => this.#refuse(route, error, response),
+      )
+    else this.#send(route, answered, response)
+  }
+
+  #refuse(route: PostRoute, error: unknown, response: ServerResponse): void {
+    this.#send(route, route.refused(bodyOf(error, this.#options.log)), response)
+  }
+
+  /** Head and body in one write. */
+  #send({ path }: PostRoute, { status, body }: Answered, response: ServerResponse): void {
+    const text = JSON.stringify(body)
+    const bytes = Buffer.byteLength(text)
+    const head: OutgoingHttpHeaders = { 'content-type': 'application/json; charset=utf-8', 'content-length': bytes }
+    if (path.startsWith('/v1/')) head[STORE_HEADER] = this.#options.storeId
+    response.writeHead(status, head)
+    // Where every character is one byte it is copied as it is.
+    response.end(text, bytes === text.length ? 'latin1' : 'utf8')
   }
 }
+
+interface Exchange {
+  readonly asker: Asker
+  readonly response: ServerResponse
+}
+
+/** Whatever breaks on the way, there is nobody left to tell. */
+function ignore(): void {}

@@ -7,15 +7,22 @@ import type { ServerResponse } from 'node:http'
 export class Stream {
   readonly #response: ServerResponse
   #pending = ''
+  #pendingBytes = 0
   #onClose: (() => void)[] = []
+  /** Called when some of what was written was taken. */
+  onTaken: () => void = () => {}
+  /** Bytes that wait to be told, before they come here. */
+  waiting = 0
+  #untilTaken: (() => void)[] = []
 
   constructor(response: ServerResponse) {
     this.#response = response
     response.on('close', () => {
       this.#pending = ''
+      this.#pendingBytes = 0
       const callbacks = this.#onClose
       this.#onClose = []
-      for (const callback of callbacks) callback()
+      for (const callback of [...callbacks, ...this.#untilTaken]) callback()
     })
     // A reset by the reader is how streams end; without a listener it would end the process.
     response.on('error', () => {})
@@ -25,14 +32,19 @@ export class Stream {
     return this.#response.closed || this.#response.destroyed
   }
 
-  /** Characters gathered for the next write. */
+  /** Bytes gathered for the next write. */
   get pending(): number {
-    return this.#pending.length
+    return this.#pendingBytes
   }
 
   /** Bytes written that the reader has not taken. */
   get unread(): number {
     return this.#response.writableLength
+  }
+
+  /** Bytes held for it in all. */
+  get held(): number {
+    return this.isClosed ? 0 : this.waiting + this.#pendingBytes + this.#response.writableLength
   }
 
   /** Called once, when the stream is over; at once if it is already. */
@@ -41,20 +53,38 @@ export class Stream {
     else this.#onClose.push(callback)
   }
 
+  /** Resolves when all that was gathered so far has been taken; false where the stream is over. */
+  taken(): Promise<boolean> {
+    return new Promise((resolve) => {
+      if (this.isClosed) resolve(false)
+      else this.#untilTaken.push(() => resolve(!this.isClosed))
+    })
+  }
+
   open(headers: Readonly<Record<string, string>>, first: string): void {
     this.#response.writeHead(200, headers)
     if (first === '') this.#response.flushHeaders()
     else this.#response.write(first)
   }
 
-  gather(text: string): void {
-    if (!this.isClosed) this.#pending += text
+  gather(text: string, bytes: number): void {
+    this.#pending += text
+    this.#pendingBytes += bytes
   }
 
-  flush(): void {
+  /** Writes what was gathered; what `unread` says afterwards is what could not be sent at once. */
+  flush(encode: (text: string) => Buffer): void {
     const text = this.#pending
     this.#pending = ''
-    if (text !== '' && !this.isClosed) this.#response.write(text)
+    this.#pendingBytes = 0
+    if (text === '' || this.isClosed) return
+    const untilTaken = this.#untilTaken
+    this.#response.cork()
+    this.#response.write(encode(text), () => {
+      this.onTaken()
+      this.#settle(untilTaken)
+    })
+    this.#response.uncork()
   }
 
   /** A reset, not an end: what is unread is dropped, and no client takes it for the end of what there is to say. */
@@ -63,5 +93,11 @@ export class Stream {
     // Only plain TCP can be reset; TLS says by itself whether an end was meant.
     if (socket && !socket.destroyed && !('encrypted' in socket)) socket.resetAndDestroy()
     this.#response.destroy()
+  }
+
+  #settle(taken: readonly (() => void)[]): void {
+    if (taken.length === 0) return
+    this.#untilTaken = this.#untilTaken.filter((each) => !taken.includes(each))
+    for (const callback of taken) callback()
   }
 }

@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { SSE_HEARTBEAT } from '../protocol/index.ts'
-import { type Log, noLog, type Timers } from '../service/index.ts'
+import type { Timers } from '../service/index.ts'
 import type { ServerLimits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 import { Stream } from './stream.ts'
+import { Held, type Unsent } from './unsent.ts'
 
 const HEARTBEAT_MS = 15_000
 
@@ -13,7 +14,7 @@ const FLUSH_SLICE = 200
 interface StreamsOptions {
   readonly limits: ServerLimits
   readonly timers: Timers
-  readonly log?: Log
+  readonly unsent: Unsent
 }
 
 /**
@@ -23,21 +24,22 @@ interface StreamsOptions {
 export class Streams {
   readonly #limits: ServerLimits
   readonly #timers: Timers
-  readonly #log: Log
-  readonly #all = new Set<Stream>()
+  readonly #unsent: Unsent
+  readonly #all = new Map<Stream, Held>()
   /** Those that are no event streams but count as such. */
   readonly #others = new Set<{ cut(): void }>()
   readonly #beating = new Set<Stream>()
   #ready = new Set<Stream>()
+  #encoded = { text: '', bytes: Buffer.alloc(0) }
+  #measured = { text: '', bytes: 0 }
   #flushing = false
   #stopHeartbeat: (() => void) | undefined
   #closed = false
-  #cut = 0
 
-  constructor({ limits, timers, log = noLog }: StreamsOptions) {
+  constructor({ limits, timers, unsent }: StreamsOptions) {
     this.#limits = limits
     this.#timers = timers
-    this.#log = log
+    this.#unsent = unsent
   }
 
   get size(): number {
@@ -46,7 +48,7 @@ export class Streams {
 
   /** How many slow readers were cut so far. */
   get cut(): number {
-    return this.#cut
+    return this.#unsent.cuts
   }
 
   /** Throws where there is no room for one more: before anything was written. */
@@ -62,12 +64,15 @@ export class Streams {
 
   add(response: ServerResponse, { heartbeat }: { heartbeat: boolean }): Stream {
     const stream = new Stream(response)
-    this.#all.add(stream)
+    const held = new Held({ cut: () => stream.cut(), write: () => this.#write(stream, held) })
+    stream.onTaken = () => this.#unsent.report(held, stream.held)
+    this.#all.set(stream, held)
     if (heartbeat) {
       this.#beating.add(stream)
       this.#stopHeartbeat ??= this.#timers.after(HEARTBEAT_MS, () => this.#beat())
     }
     stream.onClose(() => {
+      this.#unsent.report(held, 0)
       this.#all.delete(stream)
       this.#beating.delete(stream)
       this.#ready.delete(stream)
@@ -76,45 +81,62 @@ export class Streams {
   }
 
   send(stream: Stream, text: string): void {
-    if (stream.isClosed) return
-    stream.gather(text)
-    if (stream.pending > this.#limits.streamBytes) this.#cutSlow(stream)
-    else this.#ready.add(stream)
+    const held = this.#all.get(stream)
+    if (!held || stream.isClosed) return
+    stream.gather(text, this.#bytesOf(text))
+    this.#ready.add(stream)
+    this.#unsent.report(held, stream.held)
+    if (stream.pending > this.#limits.streamBytes) this.#write(stream, held)
     if (this.#flushing) return
     this.#flushing = true
     setImmediate(() => this.#flush())
   }
 
+  /** So many bytes more, or less, wait to be told on it. */
+  wait(stream: Stream, change: number): void {
+    const held = this.#all.get(stream)
+    if (!held) return
+    stream.waiting += change
+    this.#unsent.report(held, stream.held)
+  }
+
   close(): void {
     this.#closed = true
     this.#stopHeartbeat?.()
-    for (const stream of [...this.#all, ...this.#others]) stream.cut()
+    for (const stream of [...this.#all.keys(), ...this.#others]) stream.cut()
   }
 
   #flush(): void {
-    const shareBytes = this.#shareBytes()
     let count = 0
     for (const stream of this.#ready) {
       if (count++ === FLUSH_SLICE) break
-      this.#ready.delete(stream)
-      // A burst is no sign of a slow reader; one that has not taken what came before it is.
-      const { unread } = stream
-      if (unread > 0 && unread + stream.pending > shareBytes) this.#cutSlow(stream)
-      else stream.flush()
+      this.#write(stream, this.#all.get(stream)!)
     }
     this.#flushing = this.#ready.size > 0
     if (this.#flushing) setImmediate(() => this.#flush())
   }
 
-  #shareBytes(): number {
-    const { streamBytes, allStreamsBytes, streamLeastBytes } = this.#limits
-    return Math.max(streamLeastBytes, Math.min(streamBytes, allStreamsBytes / Math.max(1, this.#all.size)))
+  #write(stream: Stream, held: Held): void {
+    this.#ready.delete(stream)
+    const { unread, pending } = stream
+    if (pending === 0) return
+    // A burst is no sign of a slow reader; one that has not taken what came before it is.
+    if (unread > 0 && unread + pending > this.#limits.streamBytes) this.#unsent.cut(held)
+    else {
+      stream.flush(this.#encode)
+      this.#unsent.report(held, stream.held)
+    }
   }
 
-  #cutSlow(stream: Stream): void {
-    this.#cut++
-    this.#log('slow reader cut', { unreadBytes: stream.unread, pending: stream.pending })
-    stream.cut()
+  /** The same text goes to many: its bytes are made, and kept, once. */
+  readonly #encode = (text: string): Buffer => {
+    if (text !== this.#encoded.text) this.#encoded = { text, bytes: Buffer.from(text) }
+    return this.#encoded.bytes
+  }
+
+  #bytesOf(text: string): number {
+    if (text !== this.#measured.text) this.#measured = { text, bytes: Buffer.byteLength(text) }
+    return this.#measured.bytes
   }
 
   #beat(): void {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
+import type { Token } from '../protocol/index.ts'
 import { newWorld } from '../testing/unit/server-world.ts'
-import type { Token } from './tokens.ts'
 
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest('hex')
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
@@ -40,7 +40,7 @@ test('a missing token and a wrong one are told apart, and no token is repeated',
 })
 
 test('without tokens configured everybody may ask', async () => {
-  const { post } = newWorld({ tokens: [] })
+  const { post } = newWorld()
   expect((await post('/v1/acquire', { ...key, node: 'a' })).status).toBe(200)
 })
 
@@ -222,12 +222,25 @@ test('the classic paths ask for the token of the node that they name', async () 
 })
 
 test('a token that is not written as it should be keeps the server from starting', () => {
-  for (const bad of [
-    { sha256: 'secret', role: 'admin' },
-    { sha256: sha256('x'), role: 'king' },
-    { sha256: sha256('x'), role: 'node' },
-    { sha256: sha256('x'), role: 'admin', nodes: ['a'] },
-  ]) {
-    expect(() => newWorld({ tokens: [bad as Token] })).toThrow()
+  for (const [bad, sentence] of [
+    [{ sha256: 'secret', role: 'admin' }, /^tokens\.0\.sha256: must be 64 hex digits/],
+    [{ sha256: sha256('x'), role: 'king' }, /^tokens\.0\.role: /],
+    [
+      { sha256: sha256('x'), role: 'node' },
+      /^tokens\.0\.nodes: a token of the role node .* write nodes = \["node-a"\]$/,
+    ],
+    [{ sha256: sha256('x'), role: 'node', nodes: [] }, /^tokens\.0\.nodes: a token of the role node/],
+    [
+      { sha256: sha256('x'), role: 'admin', nodes: ['a'] },
+      /^tokens\.0\.nodes: only a token of the role node has nodes/,
+    ],
+  ] as const) {
+    expect(() => newWorld({ tokens: [bad as unknown as Token] })).toThrow(sentence)
   }
+})
+
+test('an empty list of tokens lets nobody in: the server does not start', () => {
+  expect(() => newWorld({ tokens: [] })).toThrow(
+    /^tokens: there is none; .* name no tokens at all to let everybody in$/,
+  )
 })

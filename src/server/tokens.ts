@@ -1,31 +1,18 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { z } from 'zod'
-import { idSchema } from '../protocol/schemas.ts'
-
-const tokenSchema = z
-  .strictObject({
-    sha256: z
-      .string()
-      .regex(/^[0-9a-f]{64}$/i, 'must be 64 hexadecimal digits')
-      .describe('the SHA-256 of the token; the token itself is kept nowhere'),
-    role: z.enum(['node', 'observe', 'admin']).describe('acts for its nodes; only reads; may do everything'),
-    nodes: z.array(idSchema).min(1).optional().describe('the nodes that a `node` token acts for'),
-    namespace: idSchema.optional().describe('only there; everywhere where absent'),
-  })
-  .refine(({ role, nodes }) => (role === 'node') === (nodes !== undefined), 'a node token has nodes, others have none')
-
-/** A token that may enter, by its SHA-256, and what it may do. */
-export type Token = z.output<typeof tokenSchema>
+import type { Token } from '../protocol/index.ts'
+import { tokensSchema } from '../protocol/schemas.ts'
 
 /** The tokens that a server knows. Throws at the start where one of them is not as it should be. */
 export class Tokens {
   readonly #known: { readonly token: Token; readonly digest: Buffer }[]
 
   constructor(tokens: readonly Token[]) {
-    this.#known = tokens.map((input) => {
-      const token = tokenSchema.parse(input)
-      return { token, digest: Buffer.from(token.sha256, 'hex') }
-    })
+    const result = tokensSchema.safeParse(tokens)
+    if (!result.success) {
+      const issues = result.error.issues.map(({ path, message }) => `${['tokens', ...path].join('.')}: ${message}`)
+      throw new TypeError(issues.join('; '))
+    }
+    this.#known = result.data.map((token) => ({ token, digest: Buffer.from(token.sha256, 'hex') }))
   }
 
   /** Whose token this is. Looks at every one in full, so that the time taken tells nothing. */

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import {
   batchRoute,
@@ -9,10 +10,11 @@ import {
   type RequestType,
   routes,
 } from '../protocol/index.ts'
-import type { Asked, Log, Service } from '../service/index.ts'
+import { type Asked, isReading, type Log, type ReadBudget, type Service } from '../service/index.ts'
 import { check, isRequestType } from './check.ts'
 import type { Asker, Guard } from './guard.ts'
 import type { Posts } from './posts.ts'
+import type { Reading } from './reading.ts'
 import { bodyOf, Refusal } from './refusal.ts'
 
 interface V1Options {
@@ -20,28 +22,48 @@ interface V1Options {
   readonly guard: Guard
   readonly log: Log
   readonly posts: Posts
+  readonly reading: Reading
 }
 
 /** Every request type at its route: what was checked goes to the service, what it says goes back. */
-export function serveRequests(app: FastifyInstance, { service, guard, posts }: V1Options): void {
-  const answer = async (type: RequestType, input: unknown, asker: Asker) => {
+export function serveRequests(app: FastifyInstance, { service, guard, posts, reading }: V1Options): void {
+  const answer = async (type: RequestType, input: unknown, { asker, response }: From) => {
     const asked = check(type, input)
     const facts = guard.check(asker, asked)
-    const body = await service.call(asked, facts)
+    const budget = isReading(asked) ? reading.budgetFor(response) : undefined
+    const body = await service.call(asked, facts, budget)
     return { status: statusOf(body), body }
   }
   for (const [type, { method, path }] of Object.entries(routes) as [RequestType, (typeof routes)[RequestType]][]) {
-    if (method === 'POST') posts.add(app, { path, refused, answer: (body, asker) => answer(type, body, asker) })
+    if (method === 'POST')
+      posts.add(app, { path, refused, answer: (body, asker, response) => answer(type, body, { asker, response }) })
     else
       app.route({
         method,
         url: path,
         handler: async (request, reply) => {
-          const { status, body } = await answer(type, method === 'GET' ? request.query : request.body, request.asker)
-          return reply.code(status).send(body)
+          const from = { asker: request.asker, response: reply.raw }
+          const { status, body } = await answer(type, method === 'GET' ? request.query : request.body, from)
+          if (body.status !== 'policy') return reply.code(status).send(body)
+          return reply.code(status).type('application/json; charset=utf-8').send(policyText(body))
         },
       })
   }
+}
+
+/** Who asks, and what it is answered on. */
+interface From {
+  readonly asker: Asker
+  readonly response: ServerResponse
+}
+
+const policyTexts = new WeakMap<object, string>()
+
+/** A policy may be large and is read often: it is written as text once. */
+function policyText({ status, version, policy }: Exclude<ReplyOf<'get-policy'>, ErrorBody>): string {
+  const text = policyTexts.get(policy) ?? JSON.stringify(policy)
+  policyTexts.set(policy, text)
+  return `{"status":${JSON.stringify(status)},"version":${version},"policy":${text}}`
 }
 
 function refused(body: ErrorBody) {
@@ -49,8 +71,8 @@ function refused(body: ErrorBody) {
 }
 
 /** POST /v1/batch: nothing is done unless every request of it is good. */
-export function serveBatch(app: FastifyInstance, { service, guard, log, posts }: V1Options): void {
-  const answer = async (body: unknown, asker: Asker) => {
+export function serveBatch(app: FastifyInstance, { service, guard, log, posts, reading }: V1Options): void {
+  const answer = async (body: unknown, asker: Asker, response: ServerResponse) => {
     const asked = batchOf(body)
     const facts = asked.map((one, index) => {
       try {
@@ -59,25 +81,28 @@ export function serveBatch(app: FastifyInstance, { service, guard, log, posts }:
         throw error instanceof Refusal ? new Refusal(error.code, `requests.${index}: ${error.message}`) : error
       }
     })
+    const all = asked.map((request, index) => ({ request, facts: facts[index]! }))
+    const budget = asked.some(isReading) ? reading.budgetFor(response) : undefined
     // What the store cannot do is the answer of that one request: the others stand.
-    const replies = await answersOf(
-      service,
-      asked.map((request, index) => ({ request, facts: facts[index]! })),
-      log,
-    )
+    const replies = await answersOf(service, all, { budget, log })
     return { status: 200, body: { replies } }
   }
   posts.add(app, { path: batchRoute.path, refused, answer })
 }
 
-function answersOf(service: Service, asked: readonly Asked[], log: Log): Promise<ReplyOf<RequestType>[]> {
+function answersOf(
+  service: Service,
+  asked: readonly Asked[],
+  { budget, log }: { readonly budget: ReadBudget | undefined; readonly log: Log },
+): Promise<ReplyOf<RequestType>[]> {
   return new Promise((resolve) => {
     const replies: ReplyOf<RequestType>[] = []
     let left = asked.length
-    service.callAll(asked, (index, reply, error) => {
+    const tell = (index: number, reply: ReplyOf<RequestType> | undefined, error: unknown) => {
       replies[index] = reply ?? bodyOf(error, log)
       if (--left === 0) resolve(replies)
-    })
+    }
+    service.callAll(asked, tell, budget)
   })
 }
 

@@ -26,6 +26,24 @@ export function isStepping(request: Request): request is Stepping {
   return stepping.has(request.type)
 }
 
+/** Those that only look, and whose replies may be large. */
+const READING: ReadonlySet<string> = new Set([
+  'get-resource',
+  'list-waiters',
+  'list-resources',
+  'list-places',
+  'get-policy',
+] as const satisfies readonly RequestType[])
+
+export function isReading({ type }: Request): boolean {
+  return READING.has(type)
+}
+
+/** Whether it goes through many resources, or tells much: others go on meanwhile. */
+export function takesLong(request: Request): boolean {
+  return isReading(request) || request.type === 'drop-node'
+}
+
 /**
  * The command that a request is, without its address. All fields are named, also those that are absent: objects of one shape
  * are what the engine is fast with.

@@ -32,9 +32,13 @@ function newWorld() {
   }
   const service = new Service({ store, timers: clock })
   onTestFinished(() => service.close())
-  const listen = async (scope: Parameters<Service['listen']>[0], lastId?: string) => {
+  const listen = async (
+    scope: Parameters<Service['listen']>[0],
+    lastId?: string,
+    onWaiting?: (change: number) => void,
+  ) => {
     const heard: [WireEvent, string][] = []
-    const stop = await service.listen(scope, (event, id) => heard.push([event, id]), { lastId })
+    const stop = await service.listen(scope, (event, id) => heard.push([event, id]), { lastId, onWaiting })
     const types = () => heard.map(([{ type }]) => type)
     return { heard, types, stop }
   }
@@ -94,4 +98,36 @@ test('a gap while somebody begins to listen leaves nothing out', async () => {
   await settled()
   expect(types()[0]).toBe('state')
   expect(types().slice(-2)).toEqual(['state', 'granted'])
+})
+
+test('what comes while the state is read waits within a limit; beyond it the state is told, and once more', async () => {
+  const { clock, store, reads, listen } = newWorld()
+  await store.step(r, acquire)
+  let goOn = () => {}
+  reads.until = new Promise((resolve) => {
+    goOn = resolve
+  })
+  const waiting = { bytes: 0, most: 0 }
+  const listening = listen({ of: 'resource', ...r }, undefined, (change) => {
+    waiting.bytes += change
+    waiting.most = Math.max(waiting.most, waiting.bytes)
+  })
+  await settled()
+  const progress = { type: 'progress', operation: 'lock', node: 'a', owner: 'a', fence: 1 } as const
+  const report = (text: string) => store.step(r, { ...progress, progress: text })
+  for (let count = 0; count < 10; count++) await report('x'.repeat(4_000))
+  expect(waiting.bytes).toBeGreaterThan(40_000)
+  for (let count = 0; count < 30; count++) await report('x'.repeat(4_000))
+  expect(waiting).toEqual({ bytes: 0, most: expect.closeTo(64 * 1024, -4) })
+  expect(waiting.most).toBeLessThanOrEqual(64 * 1024)
+  goOn()
+  const { heard, types } = await listening
+  expect(types()).toEqual(['state'])
+  await report('not yet')
+  await clock.advance(1_000)
+  expect(types()).toEqual(['state', 'reset', 'state'])
+  await report('y')
+  await settled()
+  expect(types()).toEqual(['state', 'reset', 'state', 'progress'])
+  expect(heard.at(-1)![0]).toMatchObject({ progress: 'y' })
 })

@@ -1,16 +1,20 @@
 import { type Facts, type HeardAsker, SHARED_HOLD } from '../core/index.ts'
-import type { WireEvent } from '../protocol/index.ts'
+import type { StreamedEvent } from '../protocol/index.ts'
 import type { AskAt, Store, StoreEvent } from '../stores/store.ts'
-import { CatchUp, type Sink } from './catch-up.ts'
+import { CatchUp, type Piecewise, type Sink } from './catch-up.ts'
 import { EventBuffer } from './event-buffer.ts'
 import { FanOut, hasHeard, type Listener, type Scope } from './fan-out.ts'
 import { PlaceKeeper } from './place-keeper.ts'
+import { AskerGone } from './read-budget.ts'
+import type { ReadTurns } from './read-turns.ts'
+import { stateOf } from './state.ts'
 import type { Timers } from './timers.ts'
 
 interface ListeningOptions {
   readonly timers: Timers
   readonly eventLimit: number
   readonly instance: string
+  readonly readTurns: ReadTurns
   /** Called after each event, and where some may have been missed: what is due may have changed. */
   readonly onNews: () => void
 }
@@ -20,6 +24,12 @@ export interface ListenOptions extends Pick<Facts, 'actsFor'>, Pick<Listener, 'h
   readonly lastId?: string | undefined
   /** False: it never comes back with an id; after an interruption it is told the present state. Default: true. */
   readonly isResumable?: boolean | undefined
+  /** Called with how many bytes more, or less, wait until it is told where things stand. */
+  readonly onWaiting?: ((change: number) => void) | undefined
+  /** Whether nobody listens any more: then the present state is not read. Default: it is not known. */
+  readonly isGone?: (() => boolean) | undefined
+  /** A state that is too large comes in parts. Default: it never does. */
+  readonly piecewise?: Piecewise | undefined
 }
 
 /** So many are named in one step. */
@@ -32,17 +42,19 @@ export class Listening {
   readonly #events: EventBuffer
   readonly #places: PlaceKeeper
   readonly #timers: Timers
+  readonly #readTurns: ReadTurns
   readonly #onNews: () => void
   readonly #unsubscribe: () => void
   readonly #lastId = () => this.#events.lastId
   /** Somebody has listened who may come back and ask for what it has missed. */
   #hasResumable = false
 
-  constructor(store: Store, { timers, eventLimit, instance, onNews }: ListeningOptions) {
+  constructor(store: Store, { timers, eventLimit, instance, onNews, readTurns }: ListeningOptions) {
     this.#store = store
     this.#events = new EventBuffer(eventLimit, `${Math.floor(store.nowMs()).toString(36)}${instance}`)
     this.#places = new PlaceKeeper(store, timers)
     this.#timers = timers
+    this.#readTurns = readTurns
     this.#onNews = onNews
     this.#unsubscribe = store.subscribe(
       (event) => this.#send(event),
@@ -53,7 +65,7 @@ export class Listening {
   async listen(
     scope: Scope,
     sink: Sink,
-    { lastId, isResumable = true, ...options }: ListenOptions,
+    { lastId, isResumable = true, onWaiting, isGone, piecewise, ...options }: ListenOptions,
   ): Promise<() => void> {
     if (isResumable) this.#hasResumable = true
     // What concerns a session comes to where it was opened or renewed; for all else one has to ask.
@@ -61,10 +73,12 @@ export class Listening {
     const missed = lastId === undefined ? undefined : this.#events.since(lastId, scope)
     const catchUp = new CatchUp({
       sink,
-      readState: () => stateOf(this.#store, scope),
+      readState: () => stateOf(this.#store, scope, { partBytes: piecewise?.bytes, pause: () => this.#pause(isGone) }),
+      piecewise,
       lastId: this.#lastId,
       isBack: lastId !== undefined,
       timers: this.#timers,
+      onWaiting,
     })
     const listener: Listener = { ...options, scope, sink: catchUp.hear, catchUp }
     const remove = this.#fanOut.add(listener)
@@ -97,6 +111,17 @@ export class Listening {
     this.#places.stop()
   }
 
+  /** Before a piece of a state is read: there may be very many at once, and a state may be long. */
+  #pause(isGone: (() => boolean) | undefined): Promise<void> | undefined {
+    const goOn = () => {
+      if (isGone?.()) throw new AskerGone()
+    }
+    const turn = this.#readTurns.next()
+    if (turn) return turn.then(goOn)
+    goOn()
+    return undefined
+  }
+
   #send(event: StoreEvent): void {
     // How far something is says the next report better: who was away is not told of the past ones.
     if (event.type !== 'progress-told') {
@@ -126,32 +151,12 @@ export class Listening {
   }
 
   /** The same for one whose answer was there before it listened. */
-  #forgetTold(listener: Listener, state: WireEvent): void {
+  #forgetTold(listener: Listener, state: StreamedEvent): void {
     const { scope } = listener
     if (scope.of !== 'ask' || scope.hold !== SHARED_HOLD || state.type !== 'state' || state.of !== 'ask') return
     const { standing } = state
     if (standing.status !== 'skip' && standing.status !== 'failed') return
     const { fence } = standing
     if (hasHeard(listener, scope)) void this.heard({ ...scope, fence }, { actsFor: listener.actsFor })
-  }
-}
-
-/** Where things stand, as somebody who listens to this is told. */
-async function stateOf(store: Store, scope: Scope): Promise<WireEvent> {
-  switch (scope.of) {
-    case 'ask':
-      return { type: 'state', of: 'ask', standing: await store.standing(scope) }
-    case 'session': {
-      const places = await store.places(scope.session)
-      const standings = (places ?? []).map(async (place) => ({
-        ...place,
-        standing: await store.standing({ ...place, hold: SHARED_HOLD }),
-      }))
-      return { type: 'state', of: 'session', alive: places !== undefined, places: await Promise.all(standings) }
-    }
-    case 'resource':
-      return { type: 'state', of: 'resource', view: (await store.read(scope)) ?? null }
-    case 'all':
-      return { type: 'state', of: 'all' }
   }
 }

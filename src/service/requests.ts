@@ -11,13 +11,22 @@ import {
   type ErrorBody,
   errorBody,
   jsonBytes,
+  type Quotas,
   type ReplyOf,
   type Request,
   type RequestOf,
   type RequestType,
 } from '../protocol/index.ts'
-import { type Address, type DirectSteps, SESSION_LOST, type SessionReply, type Store } from '../stores/store.ts'
+import {
+  type Address,
+  type DirectSteps,
+  type Pace,
+  SESSION_LOST,
+  type SessionReply,
+  type Store,
+} from '../stores/store.ts'
 import { commandOf, isStepping, type Stepping } from './commands.ts'
+import { NodeQuotas } from './quotas.ts'
 
 /** A reply as callers get it: a refusal with the sentence that belongs to its code. */
 export type Explained<Reply> = Exclude<Reply, Refused> | ErrorBody
@@ -27,31 +36,43 @@ const REFERENCES_BUSY =
 
 const NOTHING_KNOWN: Facts = {}
 
-interface RequestLimits {
+export interface RequestLimits {
+  /** What a node and a token may have. Default: `QUOTAS`. */
+  readonly quotas?: Quotas | undefined
   /** How many may wait in all. */
   readonly waiters: number
   /** The largest result that is told to others, in bytes of JSON. */
   readonly resultBytes: number
 }
 
+/** A command, the resource that it is for, and what is known of whoever gives it. */
+export interface Commanded<C extends Acquire | Release> {
+  readonly address: Address
+  readonly command: C
+  readonly facts: Facts
+}
+
 /** Requests, answered by the store. */
 export class Requests {
   readonly #store: Store
   readonly #limits: RequestLimits
+  readonly #quotas: NodeQuotas
 
   constructor(store: Store, limits: RequestLimits) {
     this.#store = store
     this.#limits = limits
+    this.#quotas = new NodeQuotas(store, limits.quotas)
   }
 
-  async answer(request: Request, facts: Facts): Promise<ReplyOf<RequestType>> {
+  /** `pace`: of those that may take long. */
+  async answer(request: Request, facts: Facts, pace: Pace): Promise<ReplyOf<RequestType>> {
     if (isStepping(request)) return this.#step(request, facts)
     const store = this.#store
     switch (request.type) {
       case 'drop-node':
-        return mayActFor(facts, request.node) ? this.#dropNode(request) : errorBody('forbidden')
+        return mayActFor(facts, request.node) ? this.#dropNode(request, pace) : errorBody('forbidden')
       case 'open-session':
-        return mayActFor(facts, request.node) ? explained(await store.openSession(request)) : errorBody('forbidden')
+        return mayActFor(facts, request.node) ? this.#openSession(request, facts) : errorBody('forbidden')
       case 'renew-session':
         return explained(await store.renewSession(request.session))
       case 'close-session':
@@ -68,7 +89,7 @@ export class Requests {
       case 'list-waiters':
         return { status: 'waiters', ...(await store.waiters(request, request)) }
       case 'list-resources':
-        return { status: 'resources', ...(await store.list(request)) }
+        return { status: 'resources', ...(await store.list(request, pace)) }
       case 'get-policy':
         return { status: 'policy', ...(await store.policy()) }
       case 'apply-policy': {
@@ -86,12 +107,16 @@ export class Requests {
   }
 
   /** The same for a command that is no request of `/v1`. */
-  async answerCommand(
-    { namespace, resource, ...command }: (Acquire | Release) & Address,
-    facts: Facts,
-  ): Promise<Explained<ReplyTo<Acquire | Release>>> {
-    const asked = this.#factsFor(command, facts)
-    return explained(await this.#store.step({ namespace, resource }, command as Acquire | Release, asked))
+  async command<C extends Acquire | Release>(commanded: Commanded<C>): Promise<Explained<ReplyTo<C>>> {
+    const { address, command, facts } = commanded
+    return explained<ReplyTo<C>>(await this.#store.step(address, command, this.#factsFor(command, facts)))
+  }
+
+  commandNow<C extends Acquire | Release>(
+    direct: DirectSteps,
+    { address, command, facts }: Commanded<C>,
+  ): Explained<ReplyTo<C>> {
+    return explained<ReplyTo<C>>(direct.step(address, command, this.#factsFor(command, facts)))
   }
 
   async #step(request: Stepping, facts: Facts): Promise<ReplyOf<RequestType>> {
@@ -104,12 +129,30 @@ export class Requests {
     return explainedTo(request, reply)
   }
 
+  stop(): void {
+    this.#quotas.stop()
+  }
+
   /** Nothing where nothing is known. */
-  #factsFor({ type }: { readonly type: string }, facts: Facts): Facts | undefined {
-    if (type === 'acquire' && this.#store.waiting() >= this.#limits.waiters) return { ...facts, mayQueue: false }
+  #factsFor(
+    { type, node }: { readonly type: string; readonly node?: string | undefined },
+    facts: Facts,
+  ): Facts | undefined {
+    if (node !== undefined && (type === 'acquire' || type === 'add-reference')) {
+      const mayQueue = this.#store.waiting() < this.#limits.waiters
+      const full = this.#quotas.factsFor(node, facts)
+      if (full || !mayQueue) return { ...facts, ...full, ...(!mayQueue && { mayQueue }) }
+    }
     if (facts.actsFor === undefined && facts.mayQueue === undefined) return undefined
     // Knowing a session is being it: no more is asked.
     return type === 'leave-place' ? NOTHING_KNOWN : facts
+  }
+
+  /** One that is there already is renewed, however many there are. */
+  async #openSession(request: RequestOf<'open-session'>, facts: Facts): Promise<ReplyOf<'open-session'>> {
+    if (this.#quotas.mayOpenSession(request.node, facts)) return explained(await this.#store.openSession(request))
+    const renewed = await this.#store.renewSession(request.session)
+    return renewed.status === 'alive' ? renewed : errorBody('quota-exceeded')
   }
 
   #isTooLarge(request: Request): boolean {
@@ -123,12 +166,13 @@ export class Requests {
   }
 
   /** A page at a time: other requests go on meanwhile. */
-  async #dropNode({ node, namespace }: RequestOf<'drop-node'>): Promise<ReplyOf<'drop-node'>> {
+  async #dropNode({ node, namespace }: RequestOf<'drop-node'>, pace: Pace): Promise<ReplyOf<'drop-node'>> {
     let resources = 0
     let after: string | undefined
     do {
-      const page = await this.#store.list({ namespace, node, after, limit: 500 })
+      const page = await this.#store.list({ namespace, node, after, limit: 500 }, pace)
       for (const view of page.resources) {
+        await pace.pause()
         await this.#store.step(view, { type: 'drop-node', node })
         resources++
       }

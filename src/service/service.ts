@@ -1,31 +1,18 @@
-import type { Acquire, Facts, Release, ReplyTo, Skip, Standing } from '../core/index.ts'
-import { LIMITS, type ReplyOf, type Request, type RequestOf, type RequestType } from '../protocol/index.ts'
+import type { Acquire, Facts, Release, ReplyTo, ResourceView, Skip, Standing } from '../core/index.ts'
+import { errorBody, LIMITS, type ReplyOf, type Request, type RequestOf, type RequestType } from '../protocol/index.ts'
 import type { Address, AskAt, Counts, DirectSteps, Store } from '../stores/store.ts'
 import { StoreAvailability } from './availability.ts'
 import type { Sink } from './catch-up.ts'
-import { isStepping } from './commands.ts'
+import { isReading, isStepping, takesLong } from './commands.ts'
 import type { Scope } from './fan-out.ts'
 import { Listening, type ListenOptions } from './listening.ts'
-import { type Log, noLog } from './log.ts'
-import { type Explained, Requests } from './requests.ts'
+import { noLog } from './log.ts'
+import { AskerGone, ReadBudget } from './read-budget.ts'
+import { ReadTurns } from './read-turns.ts'
+import { type Commanded, type Explained, Requests } from './requests.ts'
+import type { ServiceOptions } from './service-options.ts'
 import { Sweeper } from './sweeper.ts'
-import { systemTimers, type Timers } from './timers.ts'
-
-/** What a service is made of; all but the store has a default. */
-export interface ServiceOptions {
-  readonly store: Store
-  readonly timers?: Timers
-  /** How many may wait in all. */
-  readonly waiterLimit?: number
-  /** The largest result that is told to others, in bytes of JSON. Default: 16 KiB. */
-  readonly resultLimit?: number | undefined
-  /** How many events are remembered for listeners that come back. */
-  readonly eventLimit?: number
-  /** Tells the event ids of this service from those of others on the same store. */
-  readonly instance?: string
-  /** Told when the store goes, and when it is back. Default: says nothing. */
-  readonly log?: Log
-}
+import { systemTimers } from './timers.ts'
 
 /** A request that has been checked, and what is known of whoever asks. */
 export interface Asked {
@@ -36,6 +23,21 @@ export interface Asked {
 /** Given the reply to the request at this place of the list, or what was thrown in its place. */
 type Tell = (index: number, reply: ReplyOf<RequestType> | undefined, error?: unknown) => void
 
+/** Requests that were given together, and what becomes of them. */
+interface Calling {
+  readonly asked: readonly Asked[]
+  readonly tell: Tell
+  readonly budget: ReadBudget
+}
+
+/** See `Service.budget`. */
+interface BudgetOptions {
+  readonly bytes?: number | undefined
+  readonly isGone?: () => boolean
+}
+
+const neverGone = () => false
+
 /** Core and store, joined: requests in, replies out, events to those who listen, deadlines kept. */
 export class Service {
   readonly #store: Store
@@ -43,25 +45,41 @@ export class Service {
   readonly #listening: Listening
   readonly #sweeper: Sweeper
   readonly #availability: StoreAvailability
+  readonly #readTurns: ReadTurns
+  /** Of what is not told as a reply, or goes on to its end whoever has gone. */
+  readonly #unhurried: ReadBudget
 
   constructor(options: ServiceOptions) {
     const { store, timers = systemTimers, waiterLimit = 1_000_000, eventLimit = 4_096 } = options
-    const { instance = '', log = noLog, resultLimit = LIMITS.resultBytes } = options
+    const { instance = '', log = noLog, resultLimit = LIMITS.resultBytes, readTurns = new ReadTurns() } = options
+    this.#readTurns = readTurns
+    this.#unhurried = this.budget({ bytes: Infinity })
     this.#store = store
-    this.#requests = new Requests(store, { waiters: waiterLimit, resultBytes: resultLimit })
+    this.#requests = new Requests(store, { quotas: options.quotas, waiters: waiterLimit, resultBytes: resultLimit })
     this.#availability = new StoreAvailability(log)
     this.#sweeper = new Sweeper(store, { timers, availability: this.#availability })
     // An event may be another process's: then its deadlines are news here.
     const onNews = () => this.#sweeper.arm()
-    this.#listening = new Listening(store, { timers, eventLimit, instance, onNews })
+    this.#listening = new Listening(store, { timers, eventLimit, instance, onNews, readTurns })
+  }
+
+  /**
+   * What the reads of one asker may cost. `bytes`: what they are told in all, about. `isGone`: whether it does not wait for its
+   * answer any more; then what it has not been told yet is not read.
+   */
+  budget({ bytes = LIMITS.replyBytes, isGone = neverGone }: BudgetOptions = {}): ReadBudget {
+    return new ReadBudget({ turns: this.#readTurns, bytes, isGone })
   }
 
   /** Answers one request that has been checked, by somebody of whom `facts` are known. Throws only what the store throws. */
   async call<Type extends RequestType>(
     request: RequestOf<Type> & { type: Type },
     facts: Facts = {},
+    budget?: ReadBudget,
   ): Promise<ReplyOf<Type>> {
-    const reply = await this.#availability.watch(this.#requests.answer(request as Request, facts))
+    const reply = isReading(request as Request)
+      ? await this.#read(request as Request, facts, budget ?? this.budget())
+      : await this.#availability.watch(this.#requests.answer(request as Request, facts, this.#unhurried))
     this.#sweeper.arm()
     return reply as ReplyOf<Type>
   }
@@ -69,12 +87,12 @@ export class Service {
   /**
    * Answers many requests that have been checked, in their order. `tell` is given each reply, or what the store has thrown, by
    * its place in the list: those that are steps of a store in this process all together, after one sync, and before this
-   * returns where none is needed.
+   * returns where none is needed. What comes after one that takes long waits for it; all reads together have one budget.
    */
-  callAll(asked: readonly Asked[], tell: Tell): void {
+  callAll(asked: readonly Asked[], tell: Tell, budget: ReadBudget = this.#unhurried): void {
     const { direct } = this.#store
-    if (direct) this.#stepAll(direct, asked, tell)
-    else void this.#callInTurn(asked, tell)
+    if (direct) this.#stepAll(direct, { asked, tell, budget }, 0)
+    else void this.#callInTurn({ asked, tell, budget })
     this.#sweeper.arm()
   }
 
@@ -85,12 +103,22 @@ export class Service {
 
   /**
    * A command as the classic paths give it: a release that does not know its fence, a place in line with a ttl of its
-   * own. Answered like `call`.
+   * own. Answered like `call`, but at once where nothing is to be waited for.
    */
-  async command<C extends Acquire | Release>(command: C & Address, facts: Facts = {}): Promise<Explained<ReplyTo<C>>> {
-    const reply = await this.#availability.watch(this.#requests.answerCommand(command, facts))
-    this.#sweeper.arm()
-    return reply as Explained<ReplyTo<C>>
+  command<C extends Acquire | Release>(
+    address: Address,
+    command: C,
+    facts: Facts = {},
+  ): Explained<ReplyTo<C>> | Promise<Explained<ReplyTo<C>>> {
+    const { direct } = this.#store
+    return direct ? this.#stepNow(direct, { address, command, facts }) : this.#stepLater({ address, command, facts })
+  }
+
+  /** A resource without its waiters; nothing where it is idle. */
+  async look(address: Address): Promise<ResourceView | undefined> {
+    const turn = this.#readTurns.next()
+    if (turn) await turn
+    return this.#availability.watch(this.#store.read(address, 0))
   }
 
   /** Where an ask stands now. */
@@ -137,55 +165,117 @@ export class Service {
     )
   }
 
-  #stepAll(direct: DirectSteps, asked: readonly Asked[], tell: Tell): void {
-    const replies: (ReplyOf<RequestType> | undefined)[] = []
+  #stepNow<C extends Acquire | Release>(
+    direct: DirectSteps,
+    { address, command, facts }: Commanded<C>,
+  ): Explained<ReplyTo<C>> | Promise<Explained<ReplyTo<C>>> {
+    let reply: Explained<ReplyTo<C>>
     let durable: Promise<void> | undefined
     try {
-      for (const [index, { request, facts }] of asked.entries()) {
-        replies.push(isStepping(request) ? this.#requests.answerNow(direct, request, facts) : undefined)
-        if (replies[index] === undefined) this.#callOne(asked[index]!, index, tell)
+      reply = this.#requests.commandNow(direct, { address, command, facts })
+      durable = direct.durable()
+    } catch (error) {
+      this.#availability.failed(error)
+      throw error
+    }
+    this.#sweeper.arm()
+    if (durable) return this.#availability.watch(durable.then(() => reply))
+    this.#availability.answered()
+    return reply
+  }
+
+  async #stepLater<C extends Acquire | Release>(commanded: Commanded<C>): Promise<Explained<ReplyTo<C>>> {
+    const reply = await this.#availability.watch(this.#requests.command(commanded))
+    this.#sweeper.arm()
+    return reply
+  }
+
+  /** Those from a place on, as far as the first that takes long; that one, and what comes after it, follows. */
+  #stepAll(direct: DirectSteps, calling: Calling, from: number): void {
+    const { asked, tell } = calling
+    const replies: (ReplyOf<RequestType> | undefined)[] = []
+    let end = from
+    let durable: Promise<void> | undefined
+    try {
+      for (; end < asked.length; end++) {
+        const { request, facts } = asked[end]!
+        if (isStepping(request)) replies.push(this.#requests.answerNow(direct, request, facts))
+        else if (takesLong(request)) break
+        else {
+          replies.push(undefined)
+          void this.#callOne(calling, end)
+        }
       }
       durable = direct.durable()
     } catch (error) {
       // The store has gone away: of what was done before that in this turn, nobody is told that it counts.
       this.#availability.failed(error)
-      for (const [index, { request }] of asked.entries()) if (isStepping(request)) tell(index, undefined, error)
+      for (let index = from; index < asked.length; index++) {
+        if (isStepping(asked[index]!.request)) tell(index, undefined, error)
+        else if (index >= from + replies.length) void this.#callOne(calling, index)
+      }
       return
     }
     const tellAll = (error?: unknown) => {
       if (error === undefined) this.#availability.answered()
       else this.#availability.failed(error)
       for (const [index, reply] of replies.entries())
-        if (reply) tell(index, error === undefined ? reply : undefined, error)
+        if (reply) tell(from + index, error === undefined ? reply : undefined, error)
     }
     if (durable) durable.then(() => tellAll(), tellAll)
     else tellAll()
+    if (end < asked.length) void this.#goOn(direct, calling, end)
+  }
+
+  async #goOn(direct: DirectSteps, calling: Calling, from: number): Promise<void> {
+    const { asked } = calling
+    let next = from
+    while (next < asked.length && takesLong(asked[next]!.request)) await this.#callOne(calling, next++)
+    if (next === asked.length) return
+    this.#stepAll(direct, calling, next)
+    this.#sweeper.arm()
   }
 
   /** Steps of several resources go together; whatever else there is comes after those before it. */
-  async #callInTurn(asked: readonly Asked[], tell: Tell): Promise<void> {
+  async #callInTurn(calling: Calling): Promise<void> {
     const under: Promise<void>[] = []
-    for (const [index, one] of asked.entries()) {
-      if (!isStepping(one.request)) await Promise.all(under.splice(0))
-      const called = this.#callOne(one, index, tell)
-      if (isStepping(one.request)) under.push(called)
+    for (const [index, { request }] of calling.asked.entries()) {
+      if (!isStepping(request)) await Promise.all(under.splice(0))
+      const called = this.#callOne(calling, index)
+      if (isStepping(request)) under.push(called)
       else await called
     }
   }
 
-  async #callOne({ request, facts }: Asked, index: number, tell: Tell): Promise<void> {
+  async #callOne({ asked, tell, budget }: Calling, index: number): Promise<void> {
+    const { request, facts } = asked[index]!
     let reply: ReplyOf<RequestType> | undefined
     let failure: unknown
     try {
-      reply = await this.call(request, facts)
+      reply = await this.call(request, facts, budget)
     } catch (error) {
       failure = error
     }
     tell(index, reply, failure)
   }
 
+  async #read(request: Request, facts: Facts, budget: ReadBudget): Promise<ReplyOf<RequestType>> {
+    if (budget.isSpent) return errorBody('not-read')
+    try {
+      const turn = budget.pause()
+      if (turn) await turn
+      const reply = await this.#availability.watch(this.#requests.answer(request, facts, budget))
+      budget.spend(reply)
+      return reply
+    } catch (error) {
+      if (error instanceof AskerGone) return errorBody('not-read', 'Whoever asked has gone.')
+      throw error
+    }
+  }
+
   async close(): Promise<void> {
     this.#listening.stop()
+    this.#requests.stop()
     this.#availability.stop()
     this.#sweeper.stop()
     await this.#store.close()

@@ -2,12 +2,12 @@ import {
   addReference,
   type Contradiction,
   type Grant,
+  Holds,
   type KeptSuccess,
   type Lease,
   type Pause,
   type RecentOutcome,
   type Resource,
-  SmallMap,
   toWrite,
 } from '../core/index.ts'
 
@@ -50,7 +50,7 @@ export function restore(resource: Resource, written: WrittenResource): void {
   resource.ticket = written.ticket ?? 0
   resource.successes = written.successes ?? 0
   for (const grant of written.grants ?? [])
-    toWrite(resource, 'grants').set(grant.operation, { ...grant, holds: new SmallMap(grant.holds) })
+    toWrite(resource, 'grants').set(grant.operation, { ...grant, holds: new Holds(grant.holds) })
   for (const [operation, pause] of written.pauses ?? []) toWrite(resource, 'pauses').set(operation, pause)
   for (const [operation, kept] of written.kept ?? []) toWrite(resource, 'kept').set(operation, kept)
   for (const [operation, recent] of written.recent ?? []) toWrite(resource, 'recent').set(operation, recent)

@@ -2,6 +2,9 @@ import type { Policy } from '../core/index.ts'
 import type { StepTaken } from './resident/resident.ts'
 import type { Clock, Store } from './store.ts'
 
+/** Where a store tells an operator something: a sentence, and the values that belong to it. */
+export type StoreLog = (sentence: string, fields?: Readonly<Record<string, unknown>>) => void
+
 /** What every kind of store is opened with. */
 export interface OpenStoreOptions {
   /** The clock that counts, unless the store has one of its own. */
@@ -10,6 +13,8 @@ export interface OpenStoreOptions {
   readonly policy?: Policy
   /** Whether somebody has chosen `policy`: processes that share a store have to agree on what was chosen. */
   readonly isPolicyChosen?: boolean
+  /** Default: nowhere. */
+  readonly log?: StoreLog
   /**
    * Told of every step as it is taken: for those who check histories. A store that several processes share writes its
    * steps down itself instead; one that can do neither has to refuse, in a sentence.
@@ -29,7 +34,7 @@ export interface CheckReport {
 /**
  * What the folder of a store has in its `kind.ts`, exported as `kind`; its row in `table.ts` says how that is loaded.
  * What is wrong with the URL is thrown as a `TypeError`, what is wrong with the store as a `StoreUnavailable`
- * (`StoreUnreachable` where it may come back by itself): a sentence that says what to do. The last two methods say what
+ * (`StoreUnreachable` where it may come back by itself): a sentence that says what to do. The last three methods say what
  * they did, a sentence each.
  */
 export interface StoreKind {
@@ -38,6 +43,8 @@ export interface StoreKind {
   check(url: string): Promise<CheckReport>
   /** Goes on without what is damaged. */
   repair(url: string): Promise<readonly string[]>
+  /** Fences go on so far above all that are known of, for a store that was restored from a copy. Default: far enough. */
+  raiseFences(url: string, options: { readonly by?: number }): Promise<readonly string[]>
   /** Brings a store to the format of this version. `print`: only says what that takes. */
   migrate(url: string, options: { readonly print: boolean }): Promise<readonly string[]>
 }

@@ -71,6 +71,14 @@ export interface Page {
   readonly next?: string
 }
 
+/** How a list that may be long is gone through. */
+export interface Pace {
+  /** Asked between two pieces of work: nothing to go on at once, or when to. Throws where nobody wants the answer any more. */
+  pause(): Promise<void> | undefined
+  /** A page ends early, with its `next`, once it is about as large as this in bytes of JSON. It has one resource at least. */
+  readonly pageBytes: number
+}
+
 /** How much there is in a store. */
 export interface Counts {
   readonly resources: number
@@ -113,8 +121,8 @@ export interface Store {
   /** There where the state lives in this process: steps without a promise each, many of them with one sync. */
   readonly direct?: DirectSteps | undefined
 
-  /** A resource as it is now, its due deadlines applied; nothing where it is idle. */
-  read(address: Address): Promise<ResourceView | undefined>
+  /** A resource as it is now, its due deadlines applied, with so many of its waiters; nothing where it is idle. */
+  read(address: Address, waiterLimit?: number): Promise<ResourceView | undefined>
 
   /** Those who wait for a resource in all of its queues, oldest first: so many of those after a page. */
   waiters(address: Address, page: { readonly after?: number; readonly limit: number }): Promise<WaiterPage>
@@ -126,7 +134,7 @@ export interface Store {
   lateSkip(address: Address, operation: string): Promise<Skip | undefined>
 
   /** Resources that are not idle, in a stable order, a page at a time. Not a snapshot: each is as it was when read. */
-  list(query: ListQuery): Promise<Page>
+  list(query: ListQuery, pace?: Pace): Promise<Page>
 
   /** Opens a session or renews one that is alive. A session never ends before its last renewal plus its ttl. */
   openSession(request: SessionRequest): Promise<SessionReply>
@@ -169,6 +177,9 @@ export interface Store {
   /** How many wait in all, as far as is known here. Cheap: asked before every ask. */
   waiting(): number
 
+  /** How many sessions of a node are alive. Cheap. Absent where it would have to be counted. */
+  sessionsOf?(node: string): number
+
   close(): Promise<void>
 }
 
@@ -191,6 +202,11 @@ export interface DirectSteps {
 export interface Clock {
   /** Monotonic milliseconds, counted so that they look like those since 1970. */
   nowMs(): number
+  /**
+   * Calls back with true when its time has jumped, before that is told, and with false when what had arrived before has been
+   * read: nothing runs out meanwhile, as its renewal may be under way. Absent: its time never jumps.
+   */
+  onCatchUp?(listener: (isCatchingUp: boolean) => void): void
 }
 
 /** The store cannot be reached or cannot write; nothing was changed. */

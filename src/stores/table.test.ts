@@ -32,7 +32,8 @@ describe.each(storeTable)('$name', (row) => {
 
   test('loads what its row promises', async () => {
     const kind = await loadKind(row)
-    for (const method of ['open', 'check', 'repair', 'migrate'] as const) expect(kind[method]).toBeTypeOf('function')
+    for (const method of ['open', 'check', 'repair', 'raiseFences', 'migrate'] as const)
+      expect(kind[method]).toBeTypeOf('function')
   })
 })
 

@@ -28,8 +28,8 @@ export abstract class Views {
     asks?: readonly AskName[],
   ): Promise<Result | undefined>
 
-  read(address: Address): Promise<ResourceView | undefined> {
-    return this.inspect(address, (resource) => viewOf(resource))
+  read(address: Address, waiterLimit?: number): Promise<ResourceView | undefined> {
+    return this.inspect(address, (resource) => viewOf(resource, waiterLimit))
   }
 
   async waiters(address: Address, page: { readonly after?: number; readonly limit: number }): Promise<WaiterPage> {

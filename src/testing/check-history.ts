@@ -241,10 +241,10 @@ class ResourceCheck {
       alive: () => !isLost,
       fenceFloor,
     }
-    const expected = JSON.stringify(sorted(naiveStep(this.#model, command, context)))
-    const actual = JSON.stringify(sorted(step.reply))
-    if (actual !== expected)
-      this.#violated(16, `${command.type} was answered ${actual}, but should have been ${expected}`, step)
+    const expected = naiveStep(this.#model, command, context)
+    if (isSame(step.reply, expected)) return
+    const [actual, due] = [step.reply, expected].map((reply) => JSON.stringify(sorted(reply)))
+    if (actual !== due) this.#violated(16, `${command.type} was answered ${actual}, but should have been ${due}`, step)
   }
 
   /** After every step: nobody waits for a free key, and no claim is overdue. */
@@ -273,6 +273,15 @@ class ResourceCheck {
 /** No two actors share a name. */
 function actorOf({ node, owner }: { readonly node: string; readonly owner: string }): string {
   return node === owner ? JSON.stringify(owner) : JSON.stringify([node, owner])
+}
+
+/** Whether two plain replies are the same at a glance; where it says no, their texts decide. */
+function isSame(one: object, other: object): boolean {
+  const entries = Object.entries(one)
+  return (
+    entries.length === Object.keys(other).length &&
+    entries.every(([key, value]) => typeof value !== 'object' && value === other[key as keyof typeof other])
+  )
 }
 
 function sorted(value: unknown): unknown {

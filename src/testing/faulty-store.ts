@@ -14,6 +14,7 @@ import {
   type AskAt,
   type Counts,
   type ListQuery,
+  type Pace,
   type Page,
   type Place,
   type SessionReply,
@@ -57,8 +58,8 @@ export class FaultyStore implements Store {
     return this.#reach(() => this.#store.step(address, command, facts))
   }
 
-  read(address: Address): Promise<ResourceView | undefined> {
-    return this.#reach(() => this.#store.read(address))
+  read(address: Address, waiterLimit?: number): Promise<ResourceView | undefined> {
+    return this.#reach(() => this.#store.read(address, waiterLimit))
   }
 
   waiters(address: Address, page: { readonly after?: number; readonly limit: number }): Promise<WaiterPage> {
@@ -73,8 +74,8 @@ export class FaultyStore implements Store {
     return this.#reach(() => this.#store.lateSkip(address, operation))
   }
 
-  list(query: ListQuery): Promise<Page> {
-    return this.#reach(() => this.#store.list(query))
+  list(query: ListQuery, pace?: Pace): Promise<Page> {
+    return this.#reach(() => this.#store.list(query, pace))
   }
 
   openSession(request: SessionRequest): Promise<SessionReply> {

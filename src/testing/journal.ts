@@ -14,7 +14,8 @@ export class Journal<Entry extends object = HistoryRecord> {
   readonly #file: number
 
   constructor(path: string) {
-    this.#file = openSync(path, 'a')
+    // It tells of everything that is done, owners and results included.
+    this.#file = openSync(path, 'a', 0o600)
   }
 
   write(record: Entry, monoMs = machineMs()): void {

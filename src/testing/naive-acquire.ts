@@ -24,6 +24,9 @@ export class NaiveAcquire extends NaiveRules {
     }
     const answer = this.keptAnswer(ask)
     if (answer) return answer
+    const { hasRoom, mayReference } = this.context
+    const isNewUse = this.skipReferences(ask) && !m.references.includes(c.node)
+    if (!this.placeOf(ask) && (hasRoom === false || (isNewUse && mayReference === false))) return no('quota-exceeded')
     if (c.verified && !this.isContradicted(ask.op)) {
       if (this.skipReferences(ask)) this.addReference(c.node)
       return this.skipped(ask, { status: 'skip', fence: 0 } as Reply)
@@ -83,6 +86,8 @@ export class NaiveAcquire extends NaiveRules {
   }
 
   holdOnceMore(held: Held, c: Acquire): Reply {
+    const isNew = held.claimByMs === undefined && !held.holds.some(({ id }) => id === c.hold)
+    if (isNew && this.context.hasRoom === false) return no('quota-exceeded')
     for (const hold of held.holds) hold.lease = this.again(hold.lease)
     held.holds = held.holds.filter(({ id }) => id !== c.hold)
     held.holds.push({ id: c.hold, lease: this.leaseOf(c, c.ttlMs) })
@@ -119,11 +124,18 @@ export class NaiveAcquire extends NaiveRules {
       const queueing = c.queueing ?? this.rowOf(ask)?.queueing ?? policy.queueing
       if (!queueing || c.waitMs === 0) return no('busy')
       if (!mayQueue || queue().length >= policy.queueLimit) return no('queue-full')
+      if (this.hasItsHalf(ask, queue())) return no('quota-exceeded')
       m.line.push(ask)
     }
     const position = queue().findIndex((each) => isSameActor(each, ask)) + 1
     const progress = blocking?.progress
     return { status: 'queued', position, ...(progress !== undefined && { progress }) } as Reply
+  }
+
+  /** Of a queue, each node of a token may have one half. */
+  hasItsHalf({ node }: Ask, queue: Ask[]): boolean {
+    const { policy, actsFor } = this.context
+    return actsFor !== undefined && 2 * queue.filter((each) => each.node === node).length >= policy.queueLimit
   }
 
   leaseOf({ session }: Acquire, ttlMs: number): Lease {

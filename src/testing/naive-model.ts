@@ -80,6 +80,7 @@ class NaiveStep extends NaiveAcquire {
         return { status: 'done' } as Reply
       case 'add-reference':
         if (m.held.some((each) => this.rowOf(each)?.dropsReferences)) return no('busy')
+        if (this.context.mayReference === false && !m.references.includes(command.node)) return no('quota-exceeded')
         this.addReference(command.node)
         break
       case 'release-reference':
@@ -120,10 +121,10 @@ class NaiveStep extends NaiveAcquire {
     }
   }
 
-  /** Every step first applies the deadlines that are due. */
+  /** Every step first applies the deadlines that are due, but for one that spares everybody. */
   applyDeadlines(): void {
     const { m } = this
-    const { nowMs } = this.context
+    const nowMs = this.context.spares ? -Infinity : this.context.nowMs
     m.kept = m.kept.filter(({ untilMs }) => untilMs > nowMs)
     m.answers = m.answers.filter(({ untilMs }) => untilMs > nowMs)
     m.released = m.released.filter(({ untilMs }) => untilMs > nowMs)

@@ -29,11 +29,11 @@ export function recordSessions(
     nowMs: () => store.nowMs(),
     step: (address, command, facts) => store.step(address, command, facts),
     direct: store.direct,
-    read: (address) => store.read(address),
+    read: (address, waiterLimit) => store.read(address, waiterLimit),
     waiters: (address, page) => store.waiters(address, page),
     standing: (ask) => store.standing(ask),
     lateSkip: (address, operation) => store.lateSkip(address, operation),
-    list: (query) => store.list(query),
+    list: (query, pace) => store.list(query, pace),
     openSession: (request) => asking(request.session, 'opened', () => store.openSession(request)),
     renewSession: (session) => asking(session, 'renewed', () => store.renewSession(session)),
     closeSession: async (session) => {

@@ -22,7 +22,7 @@ function listen(path, onText) {
     onText(text)
   })
   socket.on('error', () => {})
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
   return socket
 }
 

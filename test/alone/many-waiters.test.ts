@@ -103,7 +103,7 @@ async function deafReader(url: string) {
   onTestFinished(() => void socket.destroy())
   socket.on('error', () => {})
   socket.pause()
-  socket.write('GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n')
+  socket.write('GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n')
   await new Promise((resolve) => socket.once('connect', resolve))
   return socket
 }

@@ -7,6 +7,11 @@ export interface Bug {
   readonly file: string
   readonly find: string
   readonly replace: string
+  /**
+   * The seed that the hunt begins at: the first of all that caught it when this was written. It saves the time of those
+   * before. A change of the simulator, or of what it runs, moves such seeds: then the hunt goes on from there.
+   */
+  readonly from?: number
 }
 
 export const bugs: readonly Bug[] = [
@@ -49,8 +54,8 @@ export const bugs: readonly Bug[] = [
   {
     name: 'a dead holder keeps its grant',
     file: 'core/session-lost.js',
-    find: 'loseHolds(turn, { grant, holds: lost, left: type ===',
-    replace: 'void ({ grant, holds: lost, left: type ===',
+    find: 'loseHolds(turn, { grant, holds: grant.holds.ofSession(session), left: type ===',
+    replace: 'void ({ grant, holds: grant.holds.ofSession(session), left: type ===',
   },
   {
     name: 'an implicit lease never runs out',
@@ -91,7 +96,7 @@ export const bugs: readonly Bug[] = [
   {
     name: 'a session forgets its places',
     file: 'stores/resident/sessions.js',
-    find: '?.places.add(at, place)',
+    find: 'for (const place of gained)\n            this.#placesOf(place)?.add(at, place);',
     replace: '',
   },
   {
@@ -103,8 +108,8 @@ export const bugs: readonly Bug[] = [
   {
     name: 'a retried ask counts as one more hold',
     file: 'core/grant.js',
-    find: 'grant.holds.set(command.hold, leaseOf(turn, command));\n    if (grant.claimByMs',
-    replace: 'grant.holds.set(command.hold + grant.holds.size, leaseOf(turn, command));\n    if (grant.claimByMs',
+    find: 'addHold(turn, grant, command.hold, leaseOf(turn, command));\n    if (grant.claimByMs',
+    replace: 'addHold(turn, grant, command.hold + grant.holds.size, leaseOf(turn, command));\n    if (grant.claimByMs',
   },
   {
     name: 'a delayed duplicate of an ended ask is granted',
@@ -115,7 +120,7 @@ export const bugs: readonly Bug[] = [
   {
     name: 'what a waiter was told is not kept for it',
     file: 'core/memory.js',
-    find: 'resource.answers.set(ask, kept);',
+    find: "memoriesToWrite(resource, 'answers').set(ask, kept);",
     replace: 'void kept;',
   },
   {
@@ -220,6 +225,7 @@ export const bugs: readonly Bug[] = [
     file: 'core/memory.js',
     find: "return turn.edition >= 2 && kept.answer.status === 'skip' &&",
     replace: 'return false &&',
+    from: 210,
   },
   {
     name: 'a reference is added beside a delete',
@@ -292,6 +298,7 @@ export const bugs: readonly Bug[] = [
     file: 'core/acquire.js',
     find: 'if (turn.edition < 2)\n        dropReference(turn, command);',
     replace: 'dropReference(turn, command);',
+    from: 135,
   },
   {
     name: 'a delete that waits drops a reference each time it asks',
@@ -304,6 +311,7 @@ export const bugs: readonly Bug[] = [
     file: 'core/acquire.js',
     find: 'if (waiter?.hold === command.hold)\n        leave(turn, waiter);',
     replace: '',
+    from: 184,
   },
   {
     name: 'a classic node is refused what it holds under another type',
@@ -316,24 +324,28 @@ export const bugs: readonly Bug[] = [
     file: 'core/policy.js',
     find: "const unlistedOperation = { ...plainOperation, waitersOnSuccess: 'skip' };",
     replace: 'const unlistedOperation = plainOperation;',
+    from: 83,
   },
   {
     name: 'a kept answer is given while a delete runs',
     file: 'core/memory.js',
     find: "return answer.status === 'skip' && isInDoubt(turn, operation);",
     replace: 'return false;',
+    from: 139,
   },
   {
     name: 'a release is acknowledged although its ask was sent on two connections',
     file: 'client/stream/outbox.js',
     find: 'keep.push(from + texts.length);',
     replace: '{}',
+    from: 120,
   },
   {
     name: 'the server does not look at what has to be kept',
     file: 'server/web-socket/connection.js',
     find: '!keep?.includes(number)',
     replace: 'true',
+    from: 120,
   },
   {
     name: 'the server forgets before the client has said that it knows',
@@ -344,8 +356,8 @@ export const bugs: readonly Bug[] = [
   {
     name: 'requests of a broken connection are not rejected',
     file: 'client/stream/connection.js',
-    find: 'else\n                reject(error);',
-    replace: '',
+    find: 'if (!isGivenUp)\n                tell(answer, error);',
+    replace: 'if (!isGivenUp && answer)\n                tell(answer, error);',
   },
   {
     name: 'a reply goes to the wrong number',

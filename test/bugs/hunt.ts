@@ -26,7 +26,7 @@ export async function hunt(bug: Bug | undefined, range: SeedRange): Promise<Catc
   // Inside the project, so that the copy finds the same packages.
   const copy = mkdtempSync(join(root, 'dist.bug-'))
   try {
-    cpSync(join(root, 'dist'), copy, { recursive: true, filter: (path) => !/\.(map|d\.ts)$/.test(path) })
+    cpSync(join(root, 'dist'), copy, { recursive: true, filter: (path) => !/\.(map|d\.c?ts)$/.test(path) })
     if (bug) plant(copy, bug)
     return await simulate(copy, range)
   } finally {

@@ -16,6 +16,13 @@ export async function pack(cwd: string, destination?: string): Promise<{ filenam
   return { filename, paths: files.map(({ path }: { path: string }) => path).sort() }
 }
 
+/** The package as it would be published, without its dependencies. */
+export async function unpack(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  const { filename } = await pack(root, folder)
+  await run('tar', ['-xzf', join(folder, filename), '-C', folder, '--strip-components=1'])
+}
+
 /**
  * A project of somebody else, made of a folder beside this file. It has nothing but the package, as it would be published, and
  * its dependencies.
@@ -23,12 +30,8 @@ export async function pack(cwd: string, destination?: string): Promise<{ filenam
 export async function consumerOf(project: string): Promise<{ folder: string; installed: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'baton-consumer-'))
   await cp(fileURLToPath(new URL(project, import.meta.url)), folder, { recursive: true })
-  const packed = join(folder, 'packed')
-  await mkdir(packed)
-  const { filename } = await pack(root, packed)
   const installed = join(folder, 'node_modules', 'baton')
-  await mkdir(installed, { recursive: true })
-  await run('tar', ['-xzf', join(packed, filename), '-C', installed, '--strip-components=1'])
+  await unpack(installed)
   // As an install would, but without the network.
   const { dependencies } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))
   for (const name of [...Object.keys(dependencies), '@types/node']) {

@@ -25,7 +25,15 @@ test('the tarball has what users can import or start, its declarations, the docs
     .map((path) => `docs/${path}`)
   // The command line is bundled.
   const isBundled = (path: string) => /^dist\/main\/[\w-]+\.js$/.test(path)
-  const whole = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'dist/main.js']
+  const whole = [
+    'CHANGELOG.md',
+    'LICENSE',
+    'README.md',
+    'SECURITY.md',
+    'package.json',
+    'dist/main.js',
+    'dist/main/LICENSES.txt',
+  ]
   expect(paths.filter((path) => !isBundled(path))).toEqual([...whole, ...docs, ...built].sort())
 })
 

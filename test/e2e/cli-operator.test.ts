@@ -162,11 +162,14 @@ describe.concurrent('an operator', () => {
     expect(stderr).toContain('Nothing is held there')
   })
 
-  test.each(['check', 'repair', 'migrate'])('store %s of a memory store: none is needed', async (tool) => {
-    const { code, stdout } = await baton(['store', tool, '--store', 'memory:'])
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('none of it') })
-    expect((await baton(['store', tool, '--store', 'redis://x'])).code).toBe(64)
-  })
+  test.each(['check', 'repair', 'raise-fences', 'migrate'])(
+    'store %s of a memory store: none is needed',
+    async (tool) => {
+      const { code, stdout } = await baton(['store', tool, '--store', 'memory:'])
+      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('none of it') })
+      expect((await baton(['store', tool, '--store', 'redis://x'])).code).toBe(64)
+    },
+  )
 })
 
 describe.concurrent('every command', () => {
@@ -178,6 +181,7 @@ describe.concurrent('every command', () => {
     'policy apply',
     'store check',
     'store repair',
+    'store raise-fences',
     'store migrate',
     'demo',
   ]

@@ -2,8 +2,8 @@ import { connect } from 'node:net'
 import type { Random } from '../../src/testing/index.ts'
 
 const ASK = '{"operation":"lock","resource":"raw","node":"n"}'
-const HEAD = 'POST /v1/acquire HTTP/1.1\r\nHost: x\r\n'
-const GET = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
+const HEAD = 'POST /v1/acquire HTTP/1.1\r\nHost: localhost\r\n'
+const GET = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'
 /** How long a socket is listened to after its last sign of life. */
 const PATIENCE_MS = 60
 
@@ -14,7 +14,8 @@ const bytes = (random: Random, length: number) => Buffer.from(Array.from({ lengt
 /** What no HTTP client would send. Nothing of it may change anything. */
 const drawings: readonly Draw[] = [
   (random) => bytes(random, 1 + random.integer(400)),
-  (random) => Buffer.concat([Buffer.from('GET /'), bytes(random, 50), Buffer.from(' HTTP/1.1\r\nHost: x\r\n\r\n')]),
+  (random) =>
+    Buffer.concat([Buffer.from('GET /'), bytes(random, 50), Buffer.from(' HTTP/1.1\r\nHost: localhost\r\n\r\n')]),
   // Bad request lines.
   (random) =>
     `${random.pick([
@@ -36,17 +37,19 @@ const drawings: readonly Draw[] = [
       'POST /v1/acquire?x HTTP/0.9',
       '\u0000\u0000',
       '',
-    ])}\r\nHost: x\r\n\r\n`,
-  (random) => `GET /${'a'.repeat(random.pick([8_000, 20_000, 200_000]))} HTTP/1.1\r\nHost: x\r\n\r\n`,
+    ])}\r\nHost: localhost\r\n\r\n`,
+  (random) => `GET /${'a'.repeat(random.pick([8_000, 20_000, 200_000]))} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
   // Headers.
-  () => `${HEAD.replace('Host: x\r\n', '')}Content-Length: 2\r\n\r\n{}`,
-  (random) => `GET /healthz HTTP/1.1\r\nHost: x\r\n${'A: b\r\n'.repeat(random.pick([1_900, 2_100, 20_000]))}\r\n`,
-  (random) => `GET /healthz HTTP/1.1\r\nHost: x\r\nA: ${'b'.repeat(random.pick([15_000, 17_000, 500_000]))}\r\n\r\n`,
+  () => `${HEAD.replace('Host: localhost\r\n', '')}Content-Length: 2\r\n\r\n{}`,
   (random) =>
-    `GET /healthz HTTP/1.1\r\nHost: x\r\nA: ${random.pick(['\u0000', '\u0001', '\r', '\n', '\r\n b', '\u00ff'])}\r\n\r\n`,
-  () => `GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n`,
+    `GET /healthz HTTP/1.1\r\nHost: localhost\r\n${'A: b\r\n'.repeat(random.pick([1_900, 2_100, 20_000]))}\r\n`,
+  (random) =>
+    `GET /healthz HTTP/1.1\r\nHost: localhost\r\nA: ${'b'.repeat(random.pick([15_000, 17_000, 500_000]))}\r\n\r\n`,
+  (random) =>
+    `GET /healthz HTTP/1.1\r\nHost: localhost\r\nA: ${random.pick(['\u0000', '\u0001', '\r', '\n', '\r\n b', '\u00ff'])}\r\n\r\n`,
+  () => `GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: y\r\n\r\n`,
   () =>
-    `GET /v1/events HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n`,
+    `GET /v1/events HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n`,
   // Lengths that lie: too much is an answer and rubbish after it, too little never becomes a request.
   (random) =>
     `${HEAD}Content-Length: ${random.pick(['-1', '1e3', '0x10', '99999999999999999999', '', 'x', '5, 6'])}\r\n\r\n${ASK}`,

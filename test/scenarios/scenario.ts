@@ -169,8 +169,9 @@ class World {
 
   /** As the classic paths ask. */
   async #classic(fields: object, facts: Facts): Promise<Reply> {
-    const command = { type: 'acquire', ttlMs: 3_600_000, ...fields, classic: true } as unknown as Acquire & Address
-    return (await (await this.#live()).command(command, facts)) as unknown as Reply
+    const { namespace, resource, ...more } = fields as Omit<Acquire, 'type' | 'ttlMs'> & Address
+    const command = { ttlMs: 3_600_000, ...more, type: 'acquire', classic: true } as const
+    return (await (await this.#live()).command({ namespace, resource }, command, facts)) as unknown as Reply
   }
 
   /** As a server does for a client that has heard how its ask ended. */

@@ -40,6 +40,7 @@ async function expectAllThereAfterPowerLoss(killed: SimulatedDisk): Promise<void
 test('killed before the name of a new log is durable', async () => {
   const disk = new SimulatedDisk()
   const store = await openOn(disk)
+  await ask(store, 'a', 'first')
   disk.fault = (what, at) => {
     if (what === 'sync' && at === DIRECTORY) disk.turnOff()
     return undefined

@@ -131,11 +131,11 @@ test('a log that is missing is damage', async () => {
 
 test('a directory of a newer version is refused, by check and repair too', async () => {
   const disk = await storeWith(1)
-  disk.replace(path('format'), Buffer.from('baton file store, format 5\n'))
+  disk.replace(path('format'), Buffer.from('baton file store, format 6\n'))
   for (const attempt of [openOn, () => checkFileStore(DIRECTORY, disk), () => repairFileStore(DIRECTORY, disk)]) {
     const error = await attempt(disk).catch((each) => each)
     expect(error).toBeInstanceOf(NewerFormat)
-    expect(error.message).toBe('/store was written by a newer Baton (format 5, this one knows 4): use that one')
+    expect(error.message).toBe('/store was written by a newer Baton (format 6, this one knows 5): use that one')
   }
 })
 

@@ -1,7 +1,19 @@
 import { describe, expect, test } from 'vitest'
+import { contentsOf } from '../../src/stores/file/directory.ts'
+import { readReserved } from '../../src/stores/file/reserved-fences.ts'
 import { type Random, SimulatedClock, seededRandom, settled } from '../../src/testing/index.ts'
 import { SimulatedDisk, type Tear } from '../../src/testing/simulated-disk.ts'
-import { type Call, Caller, callResident, callStore, fold, openOn, printOf, printOfDisk } from './file-world.ts'
+import {
+  type Call,
+  Caller,
+  callResident,
+  callStore,
+  DIRECTORY,
+  fold,
+  openOn,
+  printOf,
+  printOfDisk,
+} from './file-world.ts'
 
 const LIVES = 4
 const SEEDS = Number(process.env.FILE_STORE_SEEDS ?? 40)
@@ -21,9 +33,10 @@ async function live(
   { calls, sure, random, clock }: { calls: Call[]; sure: number; random: Random; clock: SimulatedClock },
 ): Promise<number> {
   let acknowledged = sure
+  // No life was ever closed: what may have been granted in it is passed over.
+  const restart: Call = { do: 'restart', nowMs: clock.nowMs(), fenceFloor: await reservedOn(disk) }
   disk.offAfter = disk.operations + 5 + random.integer(400)
   const opening = openOn(disk, { clock })
-  const restart: Call = { do: 'restart', nowMs: clock.nowMs() }
   const store = await Promise.race([opening, untilOff(disk)])
   // A power cut while it starts may come before or after its first entry: both are good.
   calls.push(restart)
@@ -48,6 +61,11 @@ async function live(
   disk.turnOff()
   await settled()
   return acknowledged
+}
+
+async function reservedOn(disk: SimulatedDisk): Promise<number> {
+  const { hasFences } = await contentsOf(disk, DIRECTORY)
+  return hasFences ? (await readReserved(disk, DIRECTORY))!.upTo : 0
 }
 
 async function untilOff(disk: SimulatedDisk): Promise<undefined> {

@@ -27,6 +27,24 @@ test('leases do not run out while the store is down', async () => {
   await again.close()
 })
 
+test('a session whose end a crash has cut short has ended, and what is left of its places goes', async () => {
+  const disk = new SimulatedDisk()
+  const store = await openOn(disk)
+  await store.openSession({ session: 's', node: 'a', ttlMs: 10_000 })
+  for (let index = 0; index < 500; index++) await ask(store, 'a', `r${index}`, { session: 's' })
+  await ask(store, 'b', 'r499')
+  await store.closeSession('s')
+  expect((await store.counts()).grants).toBeGreaterThan(100)
+
+  const again = await openOn(disk.afterCrash())
+  expect(await again.places('s')).toBeUndefined()
+  const view = await again.read(at('r499'))
+  expect(view).toMatchObject({ grants: [{ node: 'b', attempt: 1 }], recent: [{ outcome: { outcome: 'cancelled' } }] })
+  for (let sweeps = 0; sweeps < 5; sweeps++) await again.sweep(1_000)
+  expect((await again.counts()).grants).toBe(1)
+  await again.close()
+})
+
 test('a clock that was set back does not take time back', async () => {
   const disk = new SimulatedDisk()
   const store = await openOn(disk, { clock: new SimulatedClock(5_000_000) })

@@ -10,8 +10,8 @@ import type { SimulatedDisk } from '../../src/testing/simulated-disk.ts'
 
 export const DIRECTORY = '/store'
 
-/** Small enough that logs end and resources fall asleep all the time. */
-export const tiny = { directory: DIRECTORY, logLimit: 2_000, liveLimit: 1, retryMs: 1 }
+/** Small enough that logs end, resources fall asleep and fences are reserved all the time. */
+export const tiny = { directory: DIRECTORY, logLimit: 2_000, liveLimit: 1, fenceBlock: 3, retryMs: 1 }
 
 export function openOn(disk: SimulatedDisk, options: Partial<FileStoreOptions> = {}): Promise<Store> {
   return openFileStore({ ...tiny, clock: new SimulatedClock(), disk, ...options })
@@ -37,7 +37,7 @@ export type Call = { readonly nowMs: number } & (
   | { readonly do: 'renew' | 'close'; readonly session: string }
   | { readonly do: 'sweep' }
   | { readonly do: 'policy'; readonly policy: Policy; readonly version: number }
-  | { readonly do: 'restart' }
+  | { readonly do: 'restart'; readonly fenceFloor: number }
 )
 
 export function callStore(store: Store, call: Exclude<Call, { do: 'restart' }>): Promise<unknown> {
@@ -91,6 +91,7 @@ export function callResident(resident: Resident, call: Call): void {
       if (resident.policy.version === call.version) resident.policy = { version: call.version + 1, policy: call.policy }
       break
     case 'restart':
+      resident.shards.raiseAllFenceFloors(call.fenceFloor)
       resident.recover(nowMs)
   }
 }

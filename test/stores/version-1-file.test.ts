@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -38,9 +38,28 @@ test.each(['file', 'file-snapshot'])(
     store = await openFile(directory, expected)
     await check(store, expected)
     await goOn(store)
-    expect(readFileSync(join(directory, 'format'), 'utf8')).toContain('format 4')
+    expect(readFileSync(join(directory, 'format'), 'utf8')).toContain('format 5')
   },
 )
+
+test('a directory of version 1 whose log ends in a torn write goes on above what may have been granted in it', async () => {
+  const expected = written('file.json')
+  const directory = copyOf('file')
+  const log = join(directory, 'log-0')
+  writeFileSync(log, Buffer.concat([readFileSync(log), Buffer.from('BATN')]))
+  const said: string[] = []
+  const clock = { nowMs: () => expected.nowMs }
+  const policy = completePolicy(expected.configured)
+  const store = await openFileStore({ directory, clock, policy, log: (sentence) => said.push(sentence) })
+  stores.push(store)
+  await check(store, expected)
+  const ask = { type: 'acquire', operation: 'lock', node: 'e', owner: 'e', hold: 'p', ttlMs: 30_000 } as const
+  const reply = await store.step({ namespace: 'default', resource: 'r-new' }, ask)
+  expect(reply.status === 'granted' && reply.fence).toBeGreaterThan(65_536)
+  expect(said).toEqual([
+    expect.stringMatching(/^the log of the store ends in a write that was cut short; fences go on/),
+  ])
+})
 
 test('what was done under the rules of then stays done after what is done under those of now', async () => {
   const expected = written('file.json')

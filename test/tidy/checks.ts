@@ -97,6 +97,14 @@ export function realTime(tree: SourceTree, allowed: readonly string[]): Finding[
     )
 }
 
+/** Files of the command line that write to a stream themselves; `allowed`: those that do so with care. */
+export function rawOutput(tree: SourceTree, allowed: readonly string[]): Finding[] {
+  return sources(tree)
+    .filter(({ path, identifiers }) => isIn(path, 'src/cli/') && !isTest(path) && identifiers.has('write'))
+    .filter(({ path }) => !allowed.some((each) => isIn(path, each)))
+    .map(({ path }) => ({ path, what: 'writes by itself; use print/say.ts' }))
+}
+
 const SQL =
   /\b(SELECT|INSERT|UPDATE|DELETE|CREATE TABLE|ALTER TABLE|START TRANSACTION|COMMIT|ROLLBACK|KILL QUERY|UNIX_TIMESTAMP)\b/
 

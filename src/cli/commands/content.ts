@@ -5,7 +5,7 @@ import type { AddCommand, CliContext } from '../context.ts'
 import { EXIT, Exit, UsageError } from '../exit.ts'
 import { hearing } from '../interrupt.ts'
 import { renderContentStatus } from '../print/content-status.ts'
-import { oneLine } from '../print/text.ts'
+import { say, sayJson, sayText } from '../print/say.ts'
 
 interface ContentFlags {
   readonly config?: string
@@ -66,7 +66,7 @@ async function serve(flags: ContentFlags, context: CliContext): Promise<number> 
     () => stopped.abort(),
     async () => {
       const stop = await told(serveContent(config, await optionsOf(context)))
-      context.stdout.write(`baton content listening on ${config.socketPath}\n`)
+      say(context.stdout, `baton content listening on ${config.socketPath}`)
       if (!stopped.signal.aborted) await once(stopped.signal, 'abort')
       const late = setTimeout(() => process.exit(EXIT.ok), STOP_MS)
       await stop()
@@ -79,7 +79,7 @@ async function serve(flags: ContentFlags, context: CliContext): Promise<number> 
 async function check(flags: ContentFlags, context: CliContext): Promise<number> {
   const { checkContent } = await loaded()
   const findings = await told(checkContent(await configOf(flags, context), await optionsOf(context)))
-  context.stdout.write(findings.map(({ how, sentence }) => `${LABELS[how]} ${oneLine(sentence)}\n`).join(''))
+  say(context.stdout, ...findings.map(({ how, sentence }) => `${LABELS[how]} ${sentence}`))
   return findings.some(({ how }) => how === 'wrong') ? EXIT.failed : EXIT.ok
 }
 
@@ -90,7 +90,8 @@ async function status(flags: ContentFlags, context: CliContext): Promise<number>
   const { socketPath } = await configOf(flags, context)
   if (socketPath === undefined) throw new UsageError('the configuration names no socket_path')
   const standing = await told(askStatus(socketPath))
-  context.stdout.write(flags.json ? `${JSON.stringify(standing)}\n` : renderContentStatus(standing, Date.now()))
+  if (flags.json) sayJson(context.stdout, standing)
+  else sayText(context.stdout, renderContentStatus(standing, Date.now()))
   return EXIT.ok
 }
 
@@ -103,7 +104,7 @@ async function configOf({ config }: ContentFlags, { env }: CliContext) {
 }
 
 async function optionsOf({ env, stderr }: CliContext) {
-  const log = (sentence: string) => void stderr.write(`baton: ${oneLine(sentence)}\n`)
+  const log = (sentence: string) => say(stderr, `baton: ${sentence}`)
   return { log, token: env.BATON_TOKEN || undefined, tls: await tlsOfEnvironment(env) }
 }
 

@@ -2,6 +2,7 @@ import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connec
 import type { AddCommand } from '../context.ts'
 import { untilStopped } from '../interrupt.ts'
 import { renderEvent } from '../print/event-line.ts'
+import { say, sayJson } from '../print/say.ts'
 
 interface EventsFlags extends ConnectionFlags {
   readonly json?: boolean
@@ -21,8 +22,9 @@ export const add: AddCommand = (program, context, done) => {
       const follow = (signal: AbortSignal) =>
         withBaton(flags, context, async (baton) => {
           for await (const event of baton.events({ namespace, resource, signal })) {
-            const line = json ? JSON.stringify(event) : renderEvent(event)
-            if (line !== undefined) context.stdout.write(`${line}\n`)
+            const line = json ? undefined : renderEvent(event)
+            if (json) sayJson(context.stdout, event)
+            else if (line !== undefined) say(context.stdout, line)
           }
         })
       done(await untilStopped(follow))

@@ -2,6 +2,7 @@ import type { ResourceView } from '../../core/index.ts'
 import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connection.ts'
 import type { AddCommand } from '../context.ts'
 import { EXIT } from '../exit.ts'
+import { say } from '../print/say.ts'
 
 interface ForgetFlags extends ConnectionFlags {
   readonly operation: string
@@ -20,10 +21,8 @@ export const add: AddCommand = (program, context, done) => {
         wasKept: await baton.forget(resource, { operation }),
         left: await baton.status(resource),
       }))
-      context.stdout.write(
-        wasKept ? `forgot ${operation} ${resource}\n` : `nothing was kept of ${operation} ${resource}\n`,
-      )
-      for (const sentence of stillThere(left, { operation, wasKept })) context.stderr.write(`baton: ${sentence}\n`)
+      say(context.stdout, wasKept ? `forgot ${operation} ${resource}` : `nothing was kept of ${operation} ${resource}`)
+      for (const sentence of stillThere(left, { operation, wasKept })) say(context.stderr, `baton: ${sentence}`)
       done(EXIT.ok)
     })
 }

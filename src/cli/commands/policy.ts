@@ -2,7 +2,7 @@ import { stringify } from 'smol-toml'
 import type { Baton } from '../../client/api.ts'
 import { RefusedError } from '../../client/errors.ts'
 import { completePolicy, type SaidPolicy, saidIn } from '../../core/index.ts'
-import { errors } from '../../protocol/index.ts'
+import { errors, withEscapes } from '../../protocol/index.ts'
 import { addConnectionOptions, type ConnectionFlags, namespaceOf, withBaton } from '../connection.ts'
 import type { AddCommand } from '../context.ts'
 import { EXIT } from '../exit.ts'
@@ -11,6 +11,7 @@ import { policyDiff } from '../policy/diff.ts'
 import { checkedSaid, readPolicyFile } from '../policy/file.ts'
 import { merged } from '../policy/merge.ts'
 import { saidByRows } from '../policy/said-rows.ts'
+import { say, sayJson } from '../print/say.ts'
 
 interface ShowFlags extends ConnectionFlags {
   readonly json?: boolean
@@ -34,11 +35,10 @@ const addShow: AddCommand = (policy, context, done) => {
     .addHelpText('after', '\nExample:\n  $ baton policy show > policy.toml')
     .action(async (flags: ShowFlags) => {
       const present = await withBaton(flags, context, (baton) => baton.policy())
-      context.stdout.write(
-        flags.json
-          ? `${JSON.stringify({ version: present.version, policy: present.policy }, null, 2)}\n`
-          : `# version ${present.version}\n${stringify({ policy: present.policy }).trimEnd()}\n`,
-      )
+      const { version, policy } = present
+      const toml = withEscapes(stringify({ policy }).trimEnd())
+      if (flags.json) sayJson(context.stdout, { version, policy }, 2)
+      else say(context.stdout, `# version ${version}`, ...toml.split('\n'))
       done(EXIT.ok)
     })
 }
@@ -64,8 +64,8 @@ Example:
     )
     .action(async (rows: string[], flags: ApplyFlags) => {
       const said = checkedSaid(saidByRows(rows, namespaceOf(flags, context) ?? 'default'), 'the policy')
-      const text = await withBaton(flags, context, (baton) => change(baton, { said, ...flags }))
-      context.stdout.write(text)
+      const lines = await withBaton(flags, context, (baton) => change(baton, { said, ...flags }))
+      say(context.stdout, ...lines)
       done(EXIT.ok)
     })
 }
@@ -95,8 +95,8 @@ Example:
     )
     .action(async (file: string, flags: ApplyFlags) => {
       const wanted = readPolicyFile(file)
-      const text = await withBaton(flags, context, (baton) => change(baton, { ...wanted, ...flags }))
-      context.stdout.write(text)
+      const lines = await withBaton(flags, context, (baton) => change(baton, { ...wanted, ...flags }))
+      say(context.stdout, ...lines)
       done(EXIT.ok)
     })
 }
@@ -108,16 +108,15 @@ interface Wanted extends ApplyFlags {
 }
 
 /** Changes the policy, unless there is nothing to change or nothing is to be changed. Says what. */
-async function change(baton: Baton, { said, version, dryRun = false, prune = false }: Wanted): Promise<string> {
+async function change(baton: Baton, { said, version, dryRun = false, prune = false }: Wanted): Promise<string[]> {
   const present = await baton.policy()
   if (version !== undefined && version !== present.version) {
     throw new RefusedError('policy-changed', errors['policy-changed'].meaning)
   }
   const next = prune ? said : merged(saidIn(present.policy), said)
   const diff = policyDiff(present.policy, completePolicy(next))
-  if (diff.length === 0) return `nothing to change: the policy stays at version ${present.version}\n`
-  if (dryRun)
-    return `${diff.join('\n')}\nnothing was changed (--dry-run): the policy is at version ${present.version}\n`
+  if (diff.length === 0) return [`nothing to change: the policy stays at version ${present.version}`]
+  if (dryRun) return [...diff, `nothing was changed (--dry-run): the policy is at version ${present.version}`]
   const applied = await baton.applyPolicy(next, present.version)
-  return `${diff.join('\n')}\nthe policy is at version ${applied.version} now\n`
+  return [...diff, `the policy is at version ${applied.version} now`]
 }

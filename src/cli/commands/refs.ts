@@ -5,6 +5,7 @@ import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connec
 import type { AddCommand, CliContext } from '../context.ts'
 import { EXIT } from '../exit.ts'
 import { columns } from '../print/columns.ts'
+import { say, sayJson } from '../print/say.ts'
 
 interface ListFlags extends ConnectionFlags {
   readonly json?: boolean
@@ -50,8 +51,9 @@ Example:
       const { value, lines } = await withBaton(flags, context, (baton) =>
         resource === undefined ? allUsed(baton, flags) : usersOf(baton, resource),
       )
-      if (lines.length === 0 && !flags.json) context.stderr.write(nobodyUses(resource, flags))
-      context.stdout.write(flags.json ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join(''))
+      if (lines.length === 0 && !flags.json) say(context.stderr, nobodyUses(resource, flags))
+      if (flags.json) sayJson(context.stdout, value)
+      else say(context.stdout, ...lines)
       done(EXIT.ok)
     })
 }
@@ -59,7 +61,7 @@ Example:
 /** An empty list may be that of another namespace than was meant. */
 function nobodyUses(resource: string | undefined, { namespace }: ListFlags): string {
   const where = resource === undefined && namespace === undefined ? '' : ` in the namespace ${namespace ?? 'default'}`
-  return `baton: no node uses ${resource ?? 'anything'}${where}\n`
+  return `baton: no node uses ${resource ?? 'anything'}${where}`
 }
 
 /** For programs, and for people. */
@@ -104,7 +106,7 @@ function addChange(refs: Command, context: CliContext, done: (code: number) => v
       await withBaton(flags, context, async (baton) => {
         const count = await baton.references[change.name](resource, { node: baton.node })
         const verb = change.name === 'add' ? 'uses' : 'no longer uses'
-        context.stdout.write(`${baton.node} ${verb} ${resource}: ${counted(count, 'reference')} now\n`)
+        say(context.stdout, `${baton.node} ${verb} ${resource}: ${counted(count, 'reference')} now`)
       })
       done(EXIT.ok)
     })
@@ -120,7 +122,7 @@ const addDropNode: AddCommand = (refs, context, done) => {
     .action(async (node: string, flags: ConnectionFlags) => {
       const { namespace } = flags
       const count = await withBaton(flags, context, (baton) => baton.references.dropNode(node, { namespace }))
-      context.stdout.write(`dropped ${node} from ${counted(count, 'resource')}\n`)
+      say(context.stdout, `dropped ${node} from ${counted(count, 'resource')}`)
       done(EXIT.ok)
     })
 }

@@ -2,6 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connection.ts'
 import type { AddCommand } from '../context.ts'
 import { EXIT } from '../exit.ts'
+import { say } from '../print/say.ts'
 
 interface RevokeFlags extends ConnectionFlags {
   readonly fence?: number
@@ -25,7 +26,7 @@ Example:
     )
     .action(async (operation: string, resource: string, { fence, ...flags }: RevokeFlags) => {
       const revoked = await withBaton(flags, context, (baton) => baton.revoke(operation, resource, { fence }))
-      context.stdout.write(`revoked ${operation} ${resource} from ${revoked.node} (fence ${revoked.fence})\n`)
+      say(context.stdout, `revoked ${operation} ${resource} from ${revoked.node} (fence ${revoked.fence})`)
       done(EXIT.ok)
     })
 }

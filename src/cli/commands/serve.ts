@@ -3,6 +3,7 @@ import { DEFAULT_STORE, type ServeConfig, type ServeSettings, serveConfig } from
 import type { AddCommand, CliContext, RunningServer } from '../context.ts'
 import { EXIT, Exit } from '../exit.ts'
 import { hearing } from '../interrupt.ts'
+import { say } from '../print/say.ts'
 
 /** A stop that takes longer than this is not waited for. */
 const STOP_MS = 5_000
@@ -20,6 +21,11 @@ export const add: AddCommand = (program, context, done) => {
     .option('--config <file>', 'a TOML file (BATON_CONFIG)')
     .option('--tokens <file>', 'a TOML file of [[tokens]] that may enter (BATON_TOKENS)')
     .option('--insecure', 'listen beyond loopback without tokens (BATON_INSECURE)')
+    .option(
+      '--allowed-host <name>',
+      'a name that a server without tokens is called by, beside IP addresses and localhost; repeatable (BATON_ALLOWED_HOST, by commas)',
+      (name: string, before?: string) => (before === undefined ? name : `${before},${name}`),
+    )
     .option('--tls-cert <file>', "the server's certificate, PEM (BATON_TLS_CERT)")
     .option('--tls-key <file>', 'its key, PEM (BATON_TLS_KEY)')
     .option('--tls-ca <file>', 'ask clients for a certificate of this authority (BATON_TLS_CA)')
@@ -36,7 +42,12 @@ export const add: AddCommand = (program, context, done) => {
 The flags of queueing and exclusion are those of the namespace 'default'. The TOML file may hold:
   host = "0.0.0.0"
   port = 8086
+  allowed_hosts = ["baton.example"]
   result_limit = "64KiB"
+  [quotas.node]                # of one node; [quotas.token]: of all nodes of a token together
+  sessions = 10000
+  places = 2000000             # grants, and places in line
+  references = 1000000
   [tls]
   cert = "server.pem"
   key = "server.key"
@@ -54,7 +65,7 @@ Example:
   baton listening on http://127.0.0.1:40123`,
     )
     .action(async (flags: ServeSettings) => {
-      const warn = (sentence: string) => context.stderr.write(`baton: ${sentence}\n`)
+      const warn = (sentence: string) => say(context.stderr, `baton: ${sentence}`)
       done(await serve(serveConfig({ flags, env: context.env, warn }), context))
     })
 }
@@ -63,7 +74,7 @@ async function serve(config: ServeConfig, context: CliContext): Promise<number> 
   const stopped = new AbortController()
   const untilAsked = async () => {
     const server = await start(config, context)
-    context.stdout.write(`baton listening on ${server.url}\n`)
+    say(context.stdout, `baton listening on ${server.url}`)
     if (!stopped.signal.aborted) await once(stopped.signal, 'abort')
     const late = setTimeout(() => process.exit(EXIT.ok), STOP_MS)
     await server.stop()

@@ -1,5 +1,6 @@
 import type { Baton } from '../../client/api.ts'
 import type { ResourceView } from '../../core/index.ts'
+import { harmlessJson } from '../../protocol/index.ts'
 import { beats } from '../beats.ts'
 import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connection.ts'
 import type { AddCommand, CliContext } from '../context.ts'
@@ -62,7 +63,7 @@ async function present(baton: Baton, resource: string | undefined, { namespace, 
 }
 
 function rendered(present: Present, { json }: StatusFlags, { stdout, env }: CliContext): string {
-  if (json) return `${JSON.stringify(present, null, stdout.isTTY ? 2 : undefined)}\n`
+  if (json) return `${harmlessJson(present, stdout.isTTY ? 2 : undefined)}\n`
   const paint = paintFor(stdout, env)
   return 'resource' in present
     ? renderResource(present, Date.now(), paint)

@@ -1,10 +1,12 @@
 import { DEFAULT_STORE } from '../config/serve-config.ts'
 import type { AddCommand, StoreMaintenance } from '../context.ts'
 import { EXIT, UsageError } from '../exit.ts'
+import { sayText } from '../print/say.ts'
 
 interface StoreFlags {
   readonly store?: string
   readonly print?: boolean
+  readonly by?: number
 }
 
 export const add: AddCommand = (program, context, done) => {
@@ -25,8 +27,12 @@ export const add: AddCommand = (program, context, done) => {
         }
         const url = named === undefined ? flags.store : urlOf(named)
         const maintain = context.storeMaintenance[name]
-        const said = await maintain(url ?? (context.env.BATON_STORE || DEFAULT_STORE), { print: flags.print ?? false })
-        context.stdout.write(`${said}\n`)
+        const { print = false, by } = flags
+        const said = await maintain(url ?? (context.env.BATON_STORE || DEFAULT_STORE), {
+          print,
+          ...(by !== undefined && { by }),
+        })
+        sayText(context.stdout, `${said}\n`)
         done(EXIT.ok)
       })
 
@@ -37,10 +43,21 @@ export const add: AddCommand = (program, context, done) => {
     './baton-data',
   )
   addTool(
+    'raise-fences',
+    'after a restore from a copy: no fence is granted again that was granted since the copy was made',
+    './baton-data',
+  ).option('--by <count>', 'at least as many as one resource was granted since (default: 4294967296)', wholeNumber)
+  addTool(
     'migrate',
     'bring a store to the format of this version',
     'mysql://baton:secret@db:3306/baton --print',
   ).option('--print', 'only print the statements, for whoever may change the database')
+}
+
+function wholeNumber(text: string): number {
+  const number = Number(text)
+  if (Number.isSafeInteger(number) && number > 0) return number
+  throw new UsageError(`'${text}' is no number of fences; write a whole one from 1 on, e.g. --by 1000000`)
 }
 
 /** What has no scheme is the directory of a file store. */

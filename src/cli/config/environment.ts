@@ -14,6 +14,7 @@ export function settingsOfEnvironment(env: NodeJS.ProcessEnv, warn: (sentence: s
     store: text('BATON_STORE'),
     tokens: text('BATON_TOKENS'),
     insecure: boolean(env, 'BATON_INSECURE'),
+    allowedHost: text('BATON_ALLOWED_HOST'),
     tlsCert: text('BATON_TLS_CERT'),
     tlsKey: text('BATON_TLS_KEY'),
     tlsCa: text('BATON_TLS_CA'),

@@ -1,22 +1,14 @@
 import { parse, TomlError } from 'smol-toml'
 import { z } from 'zod'
-import { idSchema } from '../../protocol/schemas.ts'
+import type { Token } from '../../protocol/index.ts'
+import { tokensSchema } from '../../protocol/schemas.ts'
 import { UsageError } from '../exit.ts'
 import { readText } from './read-text.ts'
 
 export const portSchema = z.int().min(0).max(65_535)
 
-const tokenSchema = z.strictObject({
-  sha256: z
-    .string()
-    .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hex digits: the output of `printf %s TOKEN | sha256sum`')
-    .toLowerCase(),
-  role: z.enum(['node', 'observe', 'admin']),
-  nodes: z.array(idSchema).min(1).optional().describe('the node ids that a token of role `node` may act for'),
-  namespace: idSchema.optional(),
-})
-
-const tokens = z.array(tokenSchema)
+const count = z.int().min(1)
+const quotaSchema = z.strictObject({ sessions: count, places: count, references: count }).partial()
 
 /** Everything that `baton serve --config FILE` may hold. The policy is checked later, with the switches applied. */
 const configSchema = z.strictObject({
@@ -24,15 +16,16 @@ const configSchema = z.strictObject({
   port: portSchema.optional(),
   store: z.string().min(1).optional(),
   insecure: z.boolean().optional(),
+  allowed_hosts: z.array(z.string()).optional(),
   tls: z.strictObject({ cert: z.string(), key: z.string(), ca: z.string().optional() }).optional(),
-  tokens: tokens.optional(),
+  tokens: tokensSchema.optional(),
   result_limit: z.int().or(z.string()).optional(),
+  quotas: z.strictObject({ node: quotaSchema.optional(), token: quotaSchema.optional() }).optional(),
   policy: z.strictObject({ namespaces: z.record(z.string(), z.record(z.string(), z.unknown())) }).optional(),
 })
 
-const tokensFileSchema = z.strictObject({ tokens })
+const tokensFileSchema = z.strictObject({ tokens: tokensSchema })
 
-export type Token = z.output<typeof tokenSchema>
 export type ConfigFile = z.output<typeof configSchema>
 
 export function readConfigFile(path: string): ConfigFile {

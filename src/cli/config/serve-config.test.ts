@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { QUOTAS } from '../../protocol/index.ts'
 import { UsageError } from '../exit.ts'
 import { type ServeSettings, serveConfig } from './serve-config.ts'
 
@@ -100,10 +101,36 @@ describe('the configuration of serve', () => {
     expect(resolve({ host }).host).toBe(host)
   })
 
+  test('the names that it is called by come from file, environment or flag, and the one that it listens at is among them', () => {
+    const config = file('allowed_hosts = ["a.example", "b.example"]')
+    const names = (flags: ServeSettings, env?: NodeJS.ProcessEnv) => resolve(flags, env).allowedHosts
+    expect(names({})).toEqual(['127.0.0.1'])
+    expect(names({ host: 'c.example', insecure: true })).toEqual(['c.example'])
+    expect(names({ config })).toEqual(['a.example', 'b.example', '127.0.0.1'])
+    expect(names({ config }, { BATON_ALLOWED_HOST: 'd.example, e' })).toEqual(['d.example', 'e', '127.0.0.1'])
+    expect(names({ config, allowedHost: 'f' }, { BATON_ALLOWED_HOST: 'e' })).toEqual(['f', '127.0.0.1'])
+  })
+
+  test.each(['http://a.example', 'a.example:8086', '*', 'a b', ''])("'%s' is no name of a host", (allowedHost) => {
+    expect(() => resolve({ allowedHost })).toThrow(UsageError)
+    expect(() => resolve({ allowedHost })).toThrow(/write it alone, without port or scheme/)
+  })
+
   test('tokens of a file of their own replace those of the config', () => {
     const config = file(`[[tokens]]\nsha256 = "${sha256}"\nrole = "admin"`)
     const tokens = file(`[[tokens]]\nsha256 = "${sha256.toUpperCase()}"\nrole = "node"\nnodes = ["a"]\nnamespace = "n"`)
     expect(resolve({ config, tokens }).tokens).toEqual([{ sha256, role: 'node', nodes: ['a'], namespace: 'n' }])
+  })
+
+  test.each(['', 'tokens = []'])('a file of tokens with none in it (%j) lets nobody in unseen', (text) => {
+    const tokens = file(text)
+    const sentence = /\.toml has to be changed: tokens: there is none; write \[\[tokens\]\] .*to let everybody in$/
+    expect(() => resolve({ tokens })).toThrow(sentence)
+    expect(() => resolve({ tokens })).toThrow(UsageError)
+  })
+
+  test('nor does an empty list in the configuration', () => {
+    expect(() => resolve({ config: file('tokens = []') })).toThrow(/tokens: there is none/)
   })
 
   test('what is not a certificate is refused by name', () => {
@@ -119,11 +146,24 @@ describe('the configuration of serve', () => {
     ['hots = "x"', /hots/],
     ['port = "x"', /port/],
     ['[[tokens]]\nsha256 = "secret"\nrole = "admin"', /sha256sum/],
+    [
+      `[[tokens]]\nsha256 = "${sha256}"\nrole = "node"`,
+      /changed: tokens\.0\.nodes: a token of the role node acts for the nodes that it names; write nodes = \["node-a"\]$/,
+    ],
+    [`[[tokens]]\nsha256 = "${sha256}"\nrole = "observe"\nnodes = ["a"]`, /only a token of the role node has nodes/],
     ['[policy.namespaces.default]\nexclusion = "world"', /policy.*exclusion|exclusion/],
     ['host = ', /is not TOML: line 1/],
   ])('%s is refused with the place that is wrong', (text, sentence) => {
     expect(() => resolve({ config: file(text) })).toThrow(UsageError)
     expect(() => resolve({ config: file(text) })).toThrow(sentence)
+  })
+
+  test('what a node and a token may have stands in the file, as far as it is to be other than usual', () => {
+    expect(resolve({}).quotas).toEqual(QUOTAS)
+    const config = file('[quotas.node]\nplaces = 500\n[quotas.token]\nsessions = 7')
+    const { node, token } = QUOTAS
+    expect(resolve({ config }).quotas).toEqual({ node: { ...node, places: 500 }, token: { ...token, sessions: 7 } })
+    expect(() => resolve({ config: file('[quotas.node]\nplaces = 0') })).toThrow(/quotas\.node\.places/)
   })
 
   test('the largest result is 16 KiB, or what is said in bytes or KiB, 256 KiB at most', () => {

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net'
 import type { Policy } from '../../core/index.ts'
-import { LIMITS } from '../../protocol/index.ts'
+import { LIMITS, QUOTAS, type Quotas, type Token } from '../../protocol/index.ts'
 import { policySchema } from '../../protocol/schemas.ts'
 import { parseBytes } from '../bytes.ts'
 import { UsageError } from '../exit.ts'
 import { settingsOfEnvironment } from './environment.ts'
-import { type ConfigFile, checked, portSchema, readConfigFile, readTokensFile, type Token } from './file.ts'
+import { type ConfigFile, checked, portSchema, readConfigFile, readTokensFile } from './file.ts'
 import { readPem } from './pem.ts'
 import type { ServeSettings } from './settings.ts'
 
@@ -19,12 +19,17 @@ export interface ServeConfig {
   readonly host: string
   readonly port: number
   readonly store: string
+  /** None: everybody may do everything. */
   readonly tokens: readonly Token[]
+  /** Names by which a server without tokens is called, beside IP addresses and `localhost`. */
+  readonly allowedHosts: readonly string[]
   readonly policy: Policy
   /** Whether anything was said of the policy; a store that has one already is then held to it. */
   readonly isPolicyChosen: boolean
   /** The largest result that is told to others, in bytes of JSON. */
   readonly resultLimit: number
+  /** What a node and a token may have. */
+  readonly quotas: Quotas
   /** PEM text, not paths. With `ca`, clients need a certificate of it. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string }
 }
@@ -53,11 +58,25 @@ export function serveConfig({ flags, env, warn }: ServeSources): ServeConfig {
     port: portOf(settings.port) ?? file.port ?? 8086,
     store: settings.store ?? file.store ?? DEFAULT_STORE,
     tokens,
+    // The name that it listens at is the one that it prints.
+    allowedHosts: [...allowedHostsOf(settings, file), host],
     policy: policyOf(settings, file),
     isPolicyChosen: [settings.queueing, settings.exclusion, file.policy].some((choice) => choice !== undefined),
     resultLimit: resultLimitOf(settings, file),
+    quotas: quotasOf(file),
     tls: tlsOf(settings, file),
   }
+}
+
+function allowedHostsOf({ allowedHost }: ServeSettings, file: ConfigFile): readonly string[] {
+  const names =
+    allowedHost === undefined ? (file.allowed_hosts ?? []) : allowedHost.split(',').map((name) => name.trim())
+  for (const name of names) {
+    if (!/^[^\s/:*]+$/.test(name)) {
+      throw new UsageError(`'${name}' is not the name of a host; write it alone, without port or scheme: baton.example`)
+    }
+  }
+  return names
 }
 
 function isLoopback(host: string): boolean {
@@ -75,6 +94,10 @@ function portOf(text: string | undefined): number | undefined {
 function resultLimitOf({ resultLimit }: ServeSettings, file: ConfigFile): number {
   const limit = resultLimit ?? file.result_limit
   return limit === undefined ? LIMITS.resultBytes : parseBytes(String(limit), { max: LIMITS.resultMaxBytes })
+}
+
+function quotasOf({ quotas }: ConfigFile): Quotas {
+  return { node: { ...QUOTAS.node, ...quotas?.node }, token: { ...QUOTAS.token, ...quotas?.token } }
 }
 
 /** The switches of the flags are those of the namespace `default`. */

@@ -7,6 +7,8 @@ export interface ServeSettings {
   /** A TOML file of `[[tokens]]`. */
   readonly tokens?: string
   readonly insecure?: boolean
+  /** Names, by commas. */
+  readonly allowedHost?: string
   readonly tlsCert?: string
   readonly tlsKey?: string
   readonly tlsCa?: string

@@ -1,3 +1,4 @@
+import { oneLine } from '../../protocol/index.ts'
 import { formatDuration } from '../duration.ts'
 import type { Layer, Plan } from './plan.ts'
 import type { Report } from './pull.ts'
@@ -107,7 +108,7 @@ export class Board {
   }
 
   #line(kind: Line['kind'], node: string, text: string): void {
-    const line = { atMs: this.elapsedMs, kind, text: `${node} ${text}` }
+    const line = { atMs: this.elapsedMs, kind, text: oneLine(`${node} ${text}`) }
     this.lines.push(line)
     this.#onLine(line)
   }

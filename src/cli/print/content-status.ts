@@ -1,7 +1,7 @@
 import type { ContentStatus } from '../../content/serve.ts'
+import { oneLine } from '../../protocol/index.ts'
 import { formatDuration } from '../duration.ts'
 import { columns } from './columns.ts'
-import { oneLine } from './text.ts'
 
 /** How a node's content store stands, for people. */
 export function renderContentStatus(status: ContentStatus, nowMs: number): string {
@@ -17,19 +17,19 @@ export function renderContentStatus(status: ContentStatus, nowMs: number): strin
   ]
   const ingests = status.ingests.map(({ ref, digest, stage, offset, total, startedAtMs }) => [
     stage,
-    oneLine(digest ?? ref),
+    digest ?? ref,
     progress(offset, total),
     `for ${formatDuration(nowMs - startedAtMs)}`,
   ])
   const pulls = status.pulls.map(({ digest, node: by, bytes, total, sinceMs, waiting }) => [
-    oneLine(digest),
+    digest,
     `by ${by}`,
     bytes === undefined ? '' : progress(bytes, total ?? 0),
     `for ${formatDuration(nowMs - sinceMs)}`,
     waiting.length === 0 ? '' : `waited for by ${waiting.join(', ')}`,
   ])
   return [
-    node,
+    oneLine(node),
     ...indented(rows),
     ...(ingests.length > 0 ? ['coming in here', ...indented(ingests)] : []),
     ...(pulls.length > 0 ? ['fetched in the cluster', ...indented(pulls)] : []),

@@ -22,6 +22,13 @@ test.each<[WireEvent, string]>([
   ],
 ])('%o is a line', (event, text) => expect(renderEvent(event)).toBe(`03:04:05.678  pull sha256:abc  ${text}`))
 
+test('names and progress of others do nothing to a terminal', () => {
+  const event = { type: 'progress', fence: 7, progress: '\u009b2J\u202e', ...by } as const
+  expect(renderEvent({ ...event, node: 'n\u202em', resource: 'r\u2066\u200e' } as WireEvent)).toBe(
+    '03:04:05.678  pull r\\u2066\\u200e  n\\u202em says "\\u009b2J\\u202e"',
+  )
+})
+
 test('what only begins a stream is no line', () => {
   expect(renderEvent({ type: 'state', of: 'all' })).toBeUndefined()
 })

@@ -1,5 +1,5 @@
 import type { Answer } from '../../core/index.ts'
-import type { WireEvent } from '../../protocol/index.ts'
+import { oneLine, type WireEvent } from '../../protocol/index.ts'
 import { shortJson } from './json.ts'
 import { outcomeText } from './resource-view.ts'
 
@@ -7,7 +7,7 @@ import { outcomeText } from './resource-view.ts'
 export function renderEvent(event: WireEvent): string | undefined {
   if (event.type === 'state') return undefined
   if (event.type === 'reset') return 'some events were missed'
-  return [clock(event.atMs), placeOf(event), textOf(event)].join('  ')
+  return oneLine([clock(event.atMs), placeOf(event), textOf(event)].join('  '))
 }
 
 type Dated = Extract<WireEvent, { atMs: number }>

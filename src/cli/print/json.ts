@@ -1,14 +1,14 @@
 import type { Json } from '../../core/index.ts'
-import { oneLine } from './text.ts'
+import { harmlessJson } from '../../protocol/index.ts'
 
 /** As much of a JSON text as has room on a line. */
 const SHOWN_CHARS = 60
 
 /** A result or a progress on one line: a long one is cut, and its size is said. */
 export function shortJson(value: Json): string {
-  const text = JSON.stringify(value)
-  if (text.length <= SHOWN_CHARS) return oneLine(text)
-  return `${oneLine(text.slice(0, SHOWN_CHARS).toWellFormed())}… (${sizeText(Buffer.byteLength(text))})`
+  const text = harmlessJson(value)
+  if (text.length <= SHOWN_CHARS) return text
+  return `${text.slice(0, SHOWN_CHARS).toWellFormed()}… (${sizeText(Buffer.byteLength(JSON.stringify(value)))})`
 }
 
 function sizeText(bytes: number): string {

@@ -1,3 +1,5 @@
+import type { Writable } from 'node:stream'
+
 export type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'dim' | 'bold'
 
 const CODES: Readonly<Record<Colour, number>> = {
@@ -11,8 +13,12 @@ const CODES: Readonly<Record<Colour, number>> = {
   bold: 1,
 }
 
+const CLEAR_LINE = '\r\u001b[2K'
+
 /** Makes room on a line that something was written to. */
-export const CLEAR_LINE = '\r\u001b[2K'
+export function clearLine(output: Writable): void {
+  output.write(CLEAR_LINE)
+}
 
 export type Paint = (colour: Colour, text: string) => string
 

@@ -92,6 +92,23 @@ describe('a resource for people', () => {
     expect(text).toContain('permanent failure: bad [2J foo')
   })
 
+  test('nor can a name, a revision or a result', () => {
+    const text = renderResource(
+      {
+        ...idle,
+        namespace: 'n\u202e',
+        resource: 'r\u2066',
+        grants: [{ ...grant, node: 'a\u202eb', operation: 'o\u200f', revision: 'v\u009b2J', progress: '\u009b3J' }],
+        references: ['c\u2069'],
+      },
+      nowMs,
+    )
+    expect(text).toBe(`r\\u2066  (namespace n\\u202e)
+  holds       o\\u200f  a\\u202eb  for 3.2s  fence 12, revision v 2J, "\\u009b3J"
+  references  1: c\\u2069
+`)
+  })
+
   const kept = { operation: 'once', node: 'node-a', fence: 3, atMs: nowMs - 5_000, untilMs: nowMs + 365 * 86_400_000 }
 
   test('a result that is kept is shown where it is short, cut with its size where it is long', () => {

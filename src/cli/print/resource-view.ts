@@ -1,9 +1,9 @@
 import type { Outcome, ResourceView } from '../../core/index.ts'
+import { oneLine } from '../../protocol/index.ts'
 import { formatDuration } from '../duration.ts'
 import { columns } from './columns.ts'
 import { shortJson } from './json.ts'
 import { type Paint, plain } from './paint.ts'
-import { oneLine } from './text.ts'
 
 /** How many waiters are shown one by one. */
 const WAITERS_SHOWN = 10
@@ -24,8 +24,8 @@ export function renderResource(view: ResourceView, nowMs: number, paint: Paint =
   const references: Row[] =
     view.references.length === 0 ? [] : [['references', `${view.references.length}: ${view.references.join(', ')}`]]
   const lines = [...columns(labelled(rows)), ...columns(labelled(references), ' '.repeat(2))]
-  if (lines.length === 0) lines.push(`idle in the namespace ${view.namespace}`)
-  return `${[paint('bold', heading), ...lines.map((line) => `  ${coloured(line, paint)}`)].join('\n')}\n`
+  if (lines.length === 0) lines.push(oneLine(`idle in the namespace ${view.namespace}`))
+  return `${[paint('bold', oneLine(heading)), ...lines.map((line) => `  ${coloured(line, paint)}`)].join('\n')}\n`
 }
 
 function holders({ grants }: ResourceView, nowMs: number): Row[] {
@@ -97,11 +97,11 @@ export function outcomeText(operation: string, outcome: Outcome): string {
       if (LETS_GO.has(operation)) return 'released'
       return outcome.effect === 'none' ? 'success, nothing was to be done' : 'success'
     case 'failure':
-      return `${outcome.permanent ? 'permanent failure' : 'failure'}: ${oneLine(outcome.error)}`
+      return `${outcome.permanent ? 'permanent failure' : 'failure'}: ${oneLine(outcome.error).trim()}`
     case 'cancelled':
       return 'cancelled'
     default:
-      return `${outcome.outcome}: ${oneLine(outcome.error)}`
+      return `${outcome.outcome}: ${oneLine(outcome.error).trim()}`
   }
 }
 

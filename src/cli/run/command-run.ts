@@ -4,6 +4,7 @@ import type { Json } from '../../core/index.ts'
 import type { CliContext } from '../context.ts'
 import { EXIT, Exit, exitOf } from '../exit.ts'
 import { exitOfSignal, hearing, isStop, type PassedSignal, passedSignals } from '../interrupt.ts'
+import { say } from '../print/say.ts'
 import { type Child, type ChildEnd, startChild } from './child.ts'
 import { deathSignalWorks } from './death-signal.ts'
 import { WaitingLine } from './waiting-line.ts'
@@ -72,7 +73,7 @@ export async function runCommand(baton: Baton, run: CommandRun, context: CliCont
     if (done === 'stopped') return exitOfSignal(stoppedBy ?? 'SIGTERM')
     if (done?.status !== 'skipped') return EXIT.ok
     line.end()
-    context.stderr.write(`skipped: ${skipText(run, done)}\n`)
+    say(context.stderr, `skipped: ${skipText(run, done)}`)
     return run.skipExit
   } catch (error) {
     if (stoppedBy && !hasRun) return exitOfSignal(stoppedBy)

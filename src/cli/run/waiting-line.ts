@@ -1,8 +1,9 @@
 import type { Json } from '../../core/index.ts'
+import { harmlessJson, oneLine } from '../../protocol/index.ts'
 import type { Output } from '../context.ts'
 import { formatDuration } from '../duration.ts'
-import { CLEAR_LINE } from '../print/paint.ts'
-import { oneLine } from '../print/text.ts'
+import { clearLine } from '../print/paint.ts'
+import { say } from '../print/say.ts'
 
 /** Off a terminal it says so often that it still waits. */
 const REMIND_MS = 60_000
@@ -46,16 +47,17 @@ export class WaitingLine {
     if (this.#tick === undefined) return
     clearInterval(this.#tick)
     this.#tick = undefined
-    if (this.#output.isTTY) this.#output.write(CLEAR_LINE)
+    if (this.#output.isTTY) clearLine(this.#output)
   }
 
   #say(): void {
-    this.#output.write(`baton: ${this.#text()}\n`)
+    say(this.#output, `baton: ${this.#text()}`)
   }
 
   #draw(): void {
     // A line that wraps could not be cleared again.
-    this.#output.write(CLEAR_LINE + this.#text().slice(0, (this.#output.columns || 80) - 1))
+    clearLine(this.#output)
+    this.#output.write(this.#text().slice(0, (this.#output.columns || 80) - 1))
   }
 
   #text(): string {
@@ -75,10 +77,10 @@ export function waitingText({ what, position, progress, waitedMs }: Waiting): st
   const place = position === 1 ? 'next in line' : `place ${position} in line`
   const far = progress === undefined ? '' : ` (${progressText(progress)})`
   const soFar = waitedMs < 1_000 ? '' : ` ${formatDuration(waitedMs)}`
-  return `waiting${soFar}, ${place}: ${what}${far}`
+  return oneLine(`waiting${soFar}, ${place}: ${what}${far}`)
 }
 
 /** A text as it is; anything else as JSON. */
 function progressText(progress: Json): string {
-  return oneLine(typeof progress === 'string' ? progress : JSON.stringify(progress))
+  return typeof progress === 'string' ? oneLine(progress).trim() : harmlessJson(progress)
 }

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
 import { settled } from '../../testing/simulated-clock.ts'
 import { outcomeOf } from '../../testing/unit/client-world.ts'
-import { alive, ask, granted, open, release, released, renewal } from '../../testing/unit/stream-connection.ts'
+import { alive, ask, callOn, granted, open, release, released, renewal } from '../../testing/unit/stream-connection.ts'
 import { UnavailableError } from '../errors.ts'
 
 test('a call that is not answered in time is rejected alone, where something else has come meanwhile', async () => {
   const { connection, far, clock, useless } = open()
-  const slow = outcomeOf(connection.call(renewal, 500))
+  const slow = outcomeOf(callOn(connection, renewal, 500))
   await settled()
   await clock.advance(400)
   far.greet()
   await clock.advance(99)
-  const other = connection.call(renewal, 500)
+  const other = callOn(connection, renewal, 500)
   await clock.advance(1)
   expect(await slow).toBeInstanceOf(UnavailableError)
   expect(useless).toEqual([])
@@ -23,7 +23,7 @@ test('a connection on which nothing came since a call was made is of no use when
   const { connection, clock, far, useless } = open()
   far.greet()
   await clock.advance(1)
-  const calls = [outcomeOf(connection.call(renewal, 500)), outcomeOf(connection.call(renewal, 9_000))]
+  const calls = [outcomeOf(callOn(connection, renewal, 500)), outcomeOf(callOn(connection, renewal, 9_000))]
   await clock.advance(499)
   expect(useless).toEqual([])
   await clock.advance(1)
@@ -33,9 +33,9 @@ test('a connection on which nothing came since a call was made is of no use when
 
 test('the call whose time is over first decides when it is looked at, whichever was made first', async () => {
   const { connection, clock, far } = open()
-  const long = outcomeOf(connection.call(renewal, 5_000))
+  const long = outcomeOf(callOn(connection, renewal, 5_000))
   await clock.advance(100)
-  const short = outcomeOf(connection.call(renewal, 200))
+  const short = outcomeOf(callOn(connection, renewal, 200))
   await clock.advance(150)
   far.beat()
   await clock.advance(50)
@@ -58,7 +58,7 @@ test('one that listens and hears nothing for 45 s, not even a beat, is of no use
 
 test('a connection with nothing to wait for sets no timer', async () => {
   const { connection, clock, far, useless } = open()
-  const call = connection.call(renewal, 500)
+  const call = callOn(connection, renewal, 500)
   await settled()
   far.reply(1, alive)
   await call
@@ -68,20 +68,20 @@ test('a connection with nothing to wait for sets no timer', async () => {
 
 test('a release whose answer came after its asker had given it up is not acknowledged for a minute', async () => {
   const { connection, clock, far } = open()
-  const given = connection.call(ask('h'), 500)
+  const given = callOn(connection, ask('h'), 500)
   await settled()
   far.reply(1, granted)
   await given
-  const first = outcomeOf(connection.call(release('h'), 500))
+  const first = outcomeOf(callOn(connection, release('h'), 500))
   await clock.advance(499)
   far.beat()
   await clock.advance(1)
   expect(await first).toBeInstanceOf(UnavailableError)
   // It is repeated, and the answer to the first comes before the connection breaks.
-  void outcomeOf(connection.call(release('h'), 90_000))
+  void outcomeOf(callOn(connection, release('h'), 90_000))
   await settled()
   far.reply(2, released)
-  void outcomeOf(connection.call(renewal, 90_000))
+  void outcomeOf(callOn(connection, renewal, 90_000))
   await settled()
   expect(far.frames.at(-1)).not.toHaveProperty('acked', 2)
   for (let beats = 0; beats < 4; beats++) {
@@ -89,7 +89,7 @@ test('a release whose answer came after its asker had given it up is not acknowl
     far.beat()
   }
   far.reply(3, released)
-  void outcomeOf(connection.call(renewal, 90_000))
+  void outcomeOf(callOn(connection, renewal, 90_000))
   await settled()
   expect(far.frames.at(-1)).toMatchObject({ acked: 3 })
 })
@@ -144,7 +144,7 @@ test('one that the server ends is told why, and nothing more', async () => {
 test('at its end calls are rejected and those who listen are told, each once', async () => {
   const { connection, far } = open()
   const ends: string[] = []
-  const call = outcomeOf(connection.call(renewal, 500))
+  const call = outcomeOf(callOn(connection, renewal, 500))
   connection.listen({ scope: { of: 'all' } }, { onEvent: () => {}, onEnd: (why) => ends.push(why) })
   const error = new UnavailableError('gone')
   connection.end(error)
@@ -159,14 +159,14 @@ test('at its end calls are rejected and those who listen are told, each once', a
 test('where Baton itself has said no, that is the answer to every call', async () => {
   const { connection } = open()
   const refusal = { status: 'refused', code: 'unauthorised', message: 'who are you' } as never
-  const call = connection.call(renewal, 500)
+  const call = callOn(connection, renewal, 500)
   connection.end(new UnavailableError('it answered 401'), refusal)
   expect(await call).toBe(refusal)
 })
 
 test.each(['', 'hello', 'null', '3', '{"replies"'])('%j is no frame, and ends the connection', async (text) => {
   const { connection, far, useless } = open()
-  const call = outcomeOf(connection.call(renewal, 500))
+  const call = outcomeOf(callOn(connection, renewal, 500))
   far.greet()
   far.sayText(text)
   expect(useless).toMatchObject([{ isForbidden: false }])

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { settled } from '../../testing/simulated-clock.ts'
 import { outcomeOf } from '../../testing/unit/client-world.ts'
-import { alive, ask, granted, HOLD_MS, open, release, renewal } from '../../testing/unit/stream-connection.ts'
+import { alive, ask, callOn, granted, HOLD_MS, open, release, renewal } from '../../testing/unit/stream-connection.ts'
 import { Asks } from './asks.ts'
 
 test('what is asked in one turn goes into one frame, numbered from one', async () => {
   const { connection, far } = open()
-  const first = connection.call(ask('h1'), 1_000)
+  const first = callOn(connection, ask('h1'), 1_000)
   // Somebody who was answered asks for the next thing in the same turn.
-  const second = Promise.resolve().then(() => connection.call(ask('h2'), 1_000))
+  const second = Promise.resolve().then(() => callOn(connection, ask('h2'), 1_000))
   await settled()
   expect(far.frames).toMatchObject([{ from: 1, requests: [{ hold: 'h1' }, { hold: 'h2' }] }])
   far.say({
@@ -21,34 +21,34 @@ test('what is asked in one turn goes into one frame, numbered from one', async (
   expect(await second).toMatchObject({ fence: 22 })
 })
 
-test('while four frames are under way others gather for a moment, or until something comes', async () => {
+test('while eight frames are under way others gather for a moment, or until something comes', async () => {
   const { connection, far, clock } = open()
   const ask = async () => {
-    void connection.call(renewal, 1_000)
+    void callOn(connection, renewal, 1_000)
     await settled()
   }
-  for (let frame = 1; frame <= 4; frame++) await ask()
-  expect(far.frames).toHaveLength(4)
+  for (let frame = 1; frame <= 8; frame++) await ask()
+  expect(far.frames).toHaveLength(8)
   await ask()
   await ask()
-  expect(far.frames).toHaveLength(4)
+  expect(far.frames).toHaveLength(8)
   far.reply(1, alive)
   await settled()
-  expect(far.frames[4]).toMatchObject({ from: 5, requests: [renewal, renewal], acked: 1 })
+  expect(far.frames[8]).toMatchObject({ from: 9, requests: [renewal, renewal], acked: 1 })
   await ask()
-  expect(far.frames).toHaveLength(5)
+  expect(far.frames).toHaveLength(9)
   await clock.advance(HOLD_MS)
-  expect(far.frames[5]).toMatchObject({ from: 7, requests: [renewal] })
+  expect(far.frames[9]).toMatchObject({ from: 11, requests: [renewal] })
 })
 
 test('what every ask says is said once, and again for another session', async () => {
   const { connection, far, clock } = open()
   const place = { namespace: 'n', operation: 'lock', resource: 'r', node: 'a', owner: 'a' } as const
-  void connection.call({ type: 'acquire', ...place, hold: 'h1', session: 's1' }, 1_000)
-  void connection.call({ type: 'acquire', ...place, node: 'b', hold: 'h2', session: 's2' }, 1_000)
-  void connection.call({ type: 'renew-session', session: 's1' }, 1_000)
+  void callOn(connection, { type: 'acquire', ...place, hold: 'h1', session: 's1' }, 1_000)
+  void callOn(connection, { type: 'acquire', ...place, node: 'b', hold: 'h2', session: 's2' }, 1_000)
+  void callOn(connection, { type: 'renew-session', session: 's1' }, 1_000)
   await clock.advance(HOLD_MS)
-  void connection.call({ type: 'acquire', ...place, hold: 'h3', session: 's2' }, 1_000)
+  void callOn(connection, { type: 'acquire', ...place, hold: 'h3', session: 's2' }, 1_000)
   await clock.advance(HOLD_MS)
   const said = { operation: 'lock', resource: 'r', owner: 'a' }
   expect(far.frames).toEqual([
@@ -71,10 +71,10 @@ test('what every ask says is said once, and again for another session', async ()
 
 test('numbers go on over frames', async () => {
   const { connection, far, clock } = open()
-  void connection.call(renewal, 1_000)
+  void callOn(connection, renewal, 1_000)
   await clock.advance(HOLD_MS)
-  void connection.call(renewal, 1_000)
-  void connection.call(renewal, 1_000)
+  void callOn(connection, renewal, 1_000)
+  void callOn(connection, renewal, 1_000)
   await clock.advance(HOLD_MS)
   expect(far.frames.map(({ from, requests }) => [from, requests?.length])).toEqual([
     [1, 1],
@@ -84,7 +84,7 @@ test('numbers go on over frames', async () => {
 
 test('more requests than a frame may carry go into the next one, in order', async () => {
   const { connection, far, clock } = open()
-  for (let count = 0; count < 1_001; count++) void connection.call(renewal, 1_000)
+  for (let count = 0; count < 1_001; count++) void callOn(connection, renewal, 1_000)
   await clock.advance(HOLD_MS)
   expect(far.frames.map(({ from, requests }) => [from, requests?.length])).toEqual([
     [1, 1_000],
@@ -95,19 +95,19 @@ test('more requests than a frame may carry go into the next one, in order', asyn
 test('large requests go into frames of their own', async () => {
   const { connection, far, clock } = open()
   const large = { ...release('h'), result: 'x'.repeat(300_000) }
-  for (let count = 0; count < 3; count++) void connection.call(large, 1_000)
+  for (let count = 0; count < 3; count++) void callOn(connection, large, 1_000)
   await clock.advance(HOLD_MS)
   expect(far.frames.map(({ requests }) => requests?.length)).toEqual([1, 1, 1])
 })
 
 test('while too much has not left, requests gather until something has', async () => {
   const { connection, far, clock } = open()
-  void connection.call(renewal, 1_000)
+  void callOn(connection, renewal, 1_000)
   await clock.advance(HOLD_MS)
   far.unsent = 2 * 1024 * 1024
-  void connection.call(renewal, 1_000)
+  void callOn(connection, renewal, 1_000)
   await clock.advance(HOLD_MS)
-  void connection.call(renewal, 1_000)
+  void callOn(connection, renewal, 1_000)
   await clock.advance(HOLD_MS)
   expect(far.frames).toHaveLength(1)
   far.unsent = 0
@@ -119,19 +119,19 @@ test('while too much has not left, requests gather until something has', async (
 
 test('every reply up to a number is acknowledged with the next frame, and none beyond a gap', async () => {
   const { connection, far, clock } = open()
-  for (let count = 0; count < 3; count++) void connection.call(renewal, 1_000)
+  for (let count = 0; count < 3; count++) void callOn(connection, renewal, 1_000)
   await clock.advance(HOLD_MS)
   expect(far.frames[0]).not.toHaveProperty('acked')
   far.reply(1, alive)
   far.reply(3, alive)
-  void connection.call(renewal, 1_000)
+  void callOn(connection, renewal, 1_000)
   await clock.advance(HOLD_MS)
   expect(far.frames[1]).toMatchObject({ from: 4, acked: 1 })
   far.reply(2, alive)
-  void connection.call(renewal, 1_000)
+  void callOn(connection, renewal, 1_000)
   await clock.advance(HOLD_MS)
   expect(far.frames[2]).toMatchObject({ from: 5, acked: 3 })
-  void connection.call(renewal, 1_000)
+  void callOn(connection, renewal, 1_000)
   await clock.advance(HOLD_MS)
   expect(far.frames[3]).not.toHaveProperty('acked')
 })
@@ -139,14 +139,14 @@ test('every reply up to a number is acknowledged with the next frame, and none b
 test('a release on the connection of its ask need not be kept, one of another ask must', async () => {
   const asks = new Asks()
   const before = open({ asks })
-  void outcomeOf(before.connection.call(ask('h1'), 1_000))
+  void outcomeOf(callOn(before.connection, ask('h1'), 1_000))
   await settled()
   const { connection, far, clock } = open({ asks })
-  void connection.call(release('h1'), 1_000)
-  void connection.call(ask('h2'), 1_000)
+  void callOn(connection, release('h1'), 1_000)
+  void callOn(connection, ask('h2'), 1_000)
   await settled()
   expect(far.frames[0]).toMatchObject({ from: 1, keep: [1] })
-  void connection.call(release('h2'), 1_000)
+  void callOn(connection, release('h2'), 1_000)
   await clock.advance(HOLD_MS)
   expect(far.frames[1]).not.toHaveProperty('keep')
 })

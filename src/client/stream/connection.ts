@@ -1,8 +1,9 @@
 import type { ListenFrame, ReplyOf, RequestType, ServerFrame } from '../../protocol/index.ts'
 import type { ClientClock } from '../clock.ts'
 import { UnavailableError } from '../errors.ts'
-import type { InputOf, StreamHandlers } from '../transport.ts'
+import type { InputOf, StreamHandlers, Tell } from '../transport.ts'
 import type { Asks } from './asks.ts'
+import { Numbered } from './numbered.ts'
 import { Outbox } from './outbox.ts'
 import type { Wire, WireEnd } from './wire.ts'
 
@@ -11,8 +12,7 @@ type AnyReply = ReplyOf<RequestType>
 
 interface Call {
   readonly request: AnyRequest
-  readonly resolve: (reply: AnyReply) => void
-  readonly reject: (error: unknown) => void
+  readonly tell: Tell<RequestType>
   readonly sentAtMs: number
   readonly byMs: number
   /** Nobody waits for its answer any more. */
@@ -30,7 +30,7 @@ interface ConnectionOptions {
 }
 
 /** With fewer of them, client and server would wait for one another; with more, frames would be small. */
-const FRAMES_UNDER_WAY = 4
+const FRAMES_UNDER_WAY = 8
 /** So long a request waits at most for frames that are under way. */
 const HOLD_MS = 2
 /** While so much has not left, nothing more is sent: it gathers. */
@@ -47,7 +47,7 @@ export class Connection {
   /** Tells it from those before it. */
   readonly number = ++connections
   readonly #options: ConnectionOptions
-  readonly #calls = new Map<number, Call>()
+  readonly #calls = new Numbered<Call>()
   readonly #listens = new Map<number, StreamHandlers>()
   readonly #outbox: Outbox
   #lastListen = 0
@@ -73,15 +73,13 @@ export class Connection {
     return this.#isGreeted
   }
 
-  call(request: AnyRequest, limitMs: number): Promise<AnyReply> {
+  send(request: AnyRequest, limitMs: number, tell: Tell<RequestType>): void {
     const sentAtMs = this.#options.clock.monoMs()
     const byMs = sentAtMs + limitMs
-    const number = this.#outbox.add(request)
+    this.#outbox.add(request)
+    this.#calls.add({ request, tell, sentAtMs, byMs })
     this.#later()
     if (byMs < this.#checkAtMs) this.#checkAt(byMs)
-    return new Promise((resolve, reject) => {
-      this.#calls.set(number, { request, resolve, reject, sentAtMs, byMs })
-    })
   }
 
   listen(frame: Omit<ListenFrame, 'id'>, handlers: StreamHandlers): { close(): void } {
@@ -130,16 +128,13 @@ export class Connection {
   end(error: UnavailableError, answer?: AnyReply): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    const calls = [...this.#calls.values()]
+    const calls = [...this.#calls.entries()]
     const listens = [...this.#listens.values()]
     this.#calls.clear()
     this.#listens.clear()
     this.#cancelCheck()
     this.#options.wire.close()
-    for (const { resolve, reject } of calls) {
-      if (answer) resolve(answer)
-      else reject(error)
-    }
+    for (const [, { tell, isGivenUp }] of calls) if (!isGivenUp) tell(answer, error)
     const refusal = answer?.status === 'refused' ? answer : undefined
     for (const { onEnd } of listens) onEnd(refusal?.message ?? error.message, refusal)
   }
@@ -150,13 +145,13 @@ export class Connection {
     if (call.isGivenUp && call.request.type === 'release') {
       // Its asker has not heard this and repeats it, perhaps elsewhere: until then it is not acknowledged.
       const byMs = this.#options.clock.monoMs() + REPEATED_MS
-      this.#calls.set(number, { ...call, byMs })
+      this.#calls.replace(number, { ...call, byMs })
       return
     }
     this.#calls.delete(number)
     if (call.isGivenUp) return
     this.#options.asks.answered(call.request, reply)
-    call.resolve(reply)
+    call.tell(reply)
   }
 
   /** When all that runs in this turn has run: whoever was answered may ask for the next thing. */
@@ -170,7 +165,7 @@ export class Connection {
     this.#isScheduled = false
     const { wire } = this.#options
     while (!this.#isClosed && wire.unsent < UNSENT_MAX && !this.#isGathering()) {
-      const text = this.#outbox.nextFrame(this.#calls.keys().next().value)
+      const text = this.#outbox.nextFrame(this.#calls.oldest)
       if (text === undefined) return
       this.#underWay++
       wire.send(text, () => {
@@ -204,9 +199,9 @@ export class Connection {
     this.#cancelCheck = clock.after(Math.max(1, atMs - clock.monoMs()), () => {
       this.#checkAtMs = Infinity
       this.#expire(clock.monoMs())
-      if (this.#isClosed || (this.#calls.size === 0 && this.#listens.size === 0)) return
+      if (this.#isClosed || (this.#calls.isEmpty && this.#listens.size === 0)) return
       let nextMs = this.#silentAtMs()
-      for (const { byMs } of this.#calls.values()) nextMs = Math.min(nextMs, byMs)
+      for (const [, { byMs }] of this.#calls.entries()) nextMs = Math.min(nextMs, byMs)
       this.#checkAt(nextMs)
     })
   }
@@ -216,7 +211,8 @@ export class Connection {
   }
 
   #expire(nowMs: number): void {
-    const late = [...this.#calls.values()].find(({ byMs, isGivenUp }) => byMs <= nowMs && !isGivenUp)
+    const calls = [...this.#calls.entries()]
+    const late = calls.find(([, { byMs, isGivenUp }]) => byMs <= nowMs && !isGivenUp)?.[1]
     // Not a word since that was asked: it is not that answer alone that does not come.
     if (late && this.#lastHeardMs <= late.sentAtMs) {
       this.#useless(`nothing came for ${Math.round(nowMs - late.sentAtMs)} ms`)
@@ -226,15 +222,15 @@ export class Connection {
       this.#useless(`nothing came for ${SILENCE_MS} ms`)
       return
     }
-    for (const [number, call] of this.#calls) {
+    for (const [number, call] of calls) {
       if (call.byMs > nowMs) continue
       if (call.isGivenUp) {
         this.#calls.delete(number)
         continue
       }
       // Its number stays: what is not answered is not acknowledged.
-      this.#calls.set(number, { ...call, byMs: Infinity, isGivenUp: true })
-      call.reject(new UnavailableError(`nothing came for ${Math.round(nowMs - call.sentAtMs)} ms`))
+      this.#calls.replace(number, { ...call, byMs: Infinity, isGivenUp: true })
+      call.tell(undefined, new UnavailableError(`nothing came for ${Math.round(nowMs - call.sentAtMs)} ms`))
     }
   }
 

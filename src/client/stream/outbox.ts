@@ -28,10 +28,10 @@ export class Outbox {
     return this.#requests.length > 0
   }
 
-  /** Returns its number. */
-  add(request: AnyRequest): number {
+  /** Its number is the next one, from 1. */
+  add(request: AnyRequest): void {
     this.#requests.push(request)
-    return ++this.#lastNumber
+    this.#lastNumber++
   }
 
   listen(frame: ListenFrame): void {

@@ -2,7 +2,14 @@ import type { ReplyOf, RequestType, StreamScope } from '../../protocol/index.ts'
 import type { ClientClock } from '../clock.ts'
 import { UnavailableError } from '../errors.ts'
 import { ServerStores } from '../server-stores.ts'
-import type { CallOptions, InputOf, StreamHandlers, Transport } from '../transport.ts'
+import {
+  type CallOptions,
+  type InputOf,
+  promised,
+  type StreamHandlers,
+  type Tell,
+  type Transport,
+} from '../transport.ts'
 import { causeOf } from '../transport-errors.ts'
 import { Asks } from './asks.ts'
 import { Connection } from './connection.ts'
@@ -47,14 +54,22 @@ export class StreamTransport implements Transport {
   }
 
   call<Type extends RequestType>(request: InputOf<Type>, options: CallOptions = {}): Promise<ReplyOf<Type>> {
-    if (this.#isClosed) return Promise.reject(new UnavailableError('the client was closed'))
+    return promised<Type>((tell) => this.send<Type>(request, options, tell))
+  }
+
+  send<Type extends RequestType>(request: InputOf<Type>, options: CallOptions, tell: Tell<Type>): void {
+    if (this.#isClosed) {
+      tell(undefined, new UnavailableError('the client was closed'))
+      return
+    }
     const other = this.#otherWay()
     if (other) {
       this.#asks.sentElsewhere(request as InputOf<RequestType>)
-      return other.call<Type>(request, options)
+      other.call<Type>(request, options).then(tell, (error) => tell(undefined, error))
+      return
     }
     const limitMs = Math.min(options.timeoutMs ?? CALL_MS, CALL_MS)
-    return this.#open().call(request as InputOf<RequestType>, limitMs) as Promise<ReplyOf<Type>>
+    this.#open().send(request as InputOf<RequestType>, limitMs, tell as Tell<RequestType>)
   }
 
   listen(scope: StreamScope, handlers: StreamHandlers, options: { readonly lastId?: string } = {}): { close(): void } {
@@ -133,7 +148,7 @@ export class StreamTransport implements Transport {
 
   #otherWay(): Transport | undefined {
     const { clock, fallback } = this.#options
-    if (!fallback || this.#fallbackUntilMs <= clock.monoMs()) return undefined
+    if (!fallback || this.#fallbackUntilMs === -Infinity || this.#fallbackUntilMs <= clock.monoMs()) return undefined
     this.#fallback ??= fallback()
     return this.#fallback
   }

@@ -17,17 +17,27 @@ export interface ClassicAsk extends ClassicKey {
 }
 
 export function askOf(input: unknown): ClassicAsk {
-  return { ...keyOf(input), node: idOf(input, 'node_id') }
+  const fields = fieldsOf(input)
+  return {
+    operation: idOf('type', fields.type),
+    resource: idOf('resource_id', fields.resource_id),
+    node: idOf('node_id', fields.node_id),
+  }
 }
 
 export function keyOf(input: unknown): ClassicKey {
-  return { operation: idOf(input, 'type'), resource: idOf(input, 'resource_id') }
+  const fields = fieldsOf(input)
+  return { operation: idOf('type', fields.type), resource: idOf('resource_id', fields.resource_id) }
 }
 
-/** A field that may be absent or empty, but nothing else than an id. */
-export function optionalIdOf(input: unknown, field: string): string | undefined {
-  const value = fieldOf(input, field)
-  return value === undefined || value === '' ? undefined : idOf(input, field)
+/** The node, where one is named: it may be absent or empty, but nothing else than an id. */
+export function optionalNodeOf(input: unknown): string | undefined {
+  const node = fieldsOf(input).node_id
+  return node === undefined || node === '' ? undefined : idOf('node_id', node)
+}
+
+export function addressOf({ resource }: ClassicKey) {
+  return { namespace: NAMESPACE, resource }
 }
 
 /** The ask in the words of the service. */
@@ -35,15 +45,23 @@ export function placeOf({ operation, resource, node }: ClassicAsk) {
   return { namespace: NAMESPACE, resource, operation, node, owner: node, hold: SHARED_HOLD }
 }
 
-export function fieldOf(input: unknown, field: string): unknown {
+/** All that the classic paths ask for. */
+interface Fields {
+  readonly type?: unknown
+  readonly resource_id?: unknown
+  readonly node_id?: unknown
+  readonly error?: unknown
+  readonly success?: unknown
+}
+
+export function fieldsOf(input: unknown): Fields {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw new Refusal('bad-request', 'Send a JSON object with type, resource_id and node_id.')
   }
-  return Object.hasOwn(input, field) ? (input as Record<string, unknown>)[field] : undefined
+  return input
 }
 
-function idOf(input: unknown, field: string): string {
-  const value = fieldOf(input, field)
+function idOf(field: string, value: unknown): string {
   if (typeof value === 'string' && isId(value)) return value
   throw new Refusal('bad-request', `${field}: must be 1 to 512 bytes of text without control characters.`)
 }

@@ -5,7 +5,7 @@ import type { Stream } from '../stream.ts'
 import type { Streams } from '../streams.ts'
 import { type ClassicKey, NAMESPACE } from './ask.ts'
 import { classicFrame, type Telling } from './frame.ts'
-import { LateSuccess, lookAt, type Success } from './late-success.ts'
+import { LateSuccess, type Success } from './late-success.ts'
 
 /** A subscriber of a key. */
 export interface Subscriber {
@@ -103,8 +103,8 @@ export class KeyWatch {
     if (!nudges || nowMs < nudges.nextAtMs) return
     nudges.nextAtMs = nowMs + NUDGE_MS
     if (--nudges.left === 0) this.#nudges = undefined
-    const { grants } = await lookAt(this.#key, this.#service)
-    if (grants.some(({ operation }) => operation === this.#key.operation)) this.#nudges = undefined
+    const view = await this.#service.look({ namespace: NAMESPACE, resource: this.#key.resource })
+    if (view?.grants.some(({ operation }) => operation === this.#key.operation)) this.#nudges = undefined
     else this.#toNameless(classicFrame(this.#key, { node: '', success: false, atMs: nowMs }))
   }
 

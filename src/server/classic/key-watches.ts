@@ -69,6 +69,7 @@ export class KeyWatches {
 
   /** A node has been told something else than to wait. */
   answered(ask: ClassicAsk): void {
+    if (this.#asked.size === 0) return
     const nodes = this.#asked.get(nameOf(ask))
     if (nodes?.delete(ask.node) && nodes.size === 0) this.#asked.delete(nameOf(ask))
   }

@@ -1,4 +1,3 @@
-import type { ResourceView } from '../../core/index.ts'
 import type { Service } from '../../service/index.ts'
 import { type ClassicKey, NAMESPACE } from './ask.ts'
 
@@ -7,12 +6,6 @@ export interface Success {
   readonly fence: number
   readonly node: string
   readonly atMs: number
-}
-
-export async function lookAt({ resource }: ClassicKey, service: Service): Promise<ResourceView> {
-  const found = await service.call({ type: 'get-resource', namespace: NAMESPACE, resource })
-  if (found.status === 'refused') throw new Error('a read is never refused')
-  return found.resource
 }
 
 const FRESH_MS = 100
@@ -47,7 +40,7 @@ export class LateSuccess {
     const skip = await this.#service.lateSkip({ namespace: NAMESPACE, resource }, operation)
     if (!skip) return undefined
     // A skip that rests on references alone names nobody: any of them will do.
-    const node = skip.by ?? (await lookAt(this.#key, this.#service)).references[0] ?? ''
+    const node = skip.by ?? (await this.#service.look({ namespace: NAMESPACE, resource }))?.references[0] ?? ''
     return { fence: skip.fence, node, atMs: skip.atMs ?? nowMs }
   }
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Answer, Skip, Standing } from '../../core/index.ts'
 import type { Sink } from '../../service/index.ts'
 import { listenWhileOpen } from '../events.ts'
-import { type ClassicAsk, keyOf, NAMESPACE, optionalIdOf, placeOf } from './ask.ts'
+import { type ClassicAsk, keyOf, NAMESPACE, optionalNodeOf, placeOf } from './ask.ts'
 import type { KeyWatch, Subscriber } from './key-watch.ts'
 import type { ClassicOptions } from './options.ts'
 
@@ -26,7 +26,7 @@ export function serveSubscribe(app: FastifyInstance, options: ClassicOptions): v
   const { streams, watches, guard } = options
   app.get('/lock/subscribe', async (request, reply) => {
     const key = keyOf(request.query)
-    const node = optionalIdOf(request.query, 'node_id')
+    const node = optionalNodeOf(request.query)
     const { actsFor } = guard.checkClassic(request.asker, { namespace: NAMESPACE, node, reads: true })
     streams.checkRoom()
     reply.hijack()
@@ -53,7 +53,7 @@ interface Following {
 }
 
 /** What one node is told of its own ask; hand-overs and successes come to it by the watch. Keeps its place. */
-async function followAsk({ service, watches, timers }: ClassicOptions, following: Following): Promise<void> {
+async function followAsk({ service, streams, watches, timers }: ClassicOptions, following: Following): Promise<void> {
   const { watch, subscriber, ask, actsFor } = following
   const { stream } = subscriber
   const heard = ({ fence }: Skip) => void service.heard({ ...placeOf(ask), fence }, { actsFor })
@@ -75,7 +75,9 @@ async function followAsk({ service, watches, timers }: ClassicOptions, following
     const error = 'no longer in line; ask again'
     watch.tell(subscriber, { node: ask.node, success: false, error, atMs: service.nowMs() })
   }
-  await listenWhileOpen(service, { stream, scope: { of: 'ask', ...placeOf(ask) }, sink, actsFor, hears: false })
+  const scope = { of: 'ask', ...placeOf(ask) } as const
+  const onWaiting = (change: number) => streams.wait(stream, change)
+  await listenWhileOpen(service, { stream, scope, sink, actsFor, hears: false, onWaiting })
 }
 
 function tellAnswer({ watch, subscriber, ask: { node } }: Following, answer: Answer, atMs: number): void {

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import type { ReportedOutcome } from '../../core/index.ts'
+import { type ReportedOutcome, SHARED_HOLD } from '../../core/index.ts'
 import { errors, LIMITS } from '../../protocol/index.ts'
 import { Refusal } from '../refusal.ts'
-import { askOf, fieldOf, NAMESPACE, placeOf } from './ask.ts'
+import { addressOf, askOf, fieldsOf, NAMESPACE } from './ask.ts'
 import type { ClassicOptions } from './options.ts'
 
 /** POST /unlock: the outcome. These clients know no fence; the node is the holder or it is not. */
@@ -13,7 +13,9 @@ export function serveUnlock(app: FastifyInstance, { service, guard, posts }: Cla
       const ask = askOf(input)
       const outcome = outcomeOf(input)
       const facts = guard.checkClassic(asker, { namespace: NAMESPACE })
-      const answer = await service.command({ type: 'release', ...placeOf(ask), ...outcome }, facts)
+      const { operation, node } = ask
+      const release = { type: 'release', operation, node, owner: node, hold: SHARED_HOLD, ...outcome } as const
+      const answer = await service.command(addressOf(ask), release, facts)
       if (answer.status === 'refused') return { status: 403, body: { released: false, message: answer.message } }
       return { status: 200, body: { released: true, message: `released: ${answer.outcome}` } }
     },
@@ -23,8 +25,9 @@ export function serveUnlock(app: FastifyInstance, { service, guard, posts }: Cla
 
 /** An error, or an explicit `"success": false`, is a failure; everything else is success. */
 function outcomeOf(body: unknown): ReportedOutcome {
-  const error = fieldOf(body, 'error') ?? ''
+  const { error: said, success } = fieldsOf(body)
+  const error = said ?? ''
   if (typeof error !== 'string') throw new Refusal('bad-request', 'error: must be text.')
   if (error !== '') return { outcome: 'failure', error: error.slice(0, LIMITS.errorChars) }
-  return fieldOf(body, 'success') === false ? { outcome: 'failure', error: 'failed' } : { outcome: 'success' }
+  return success === false ? { outcome: 'failure', error: 'failed' } : { outcome: 'success' }
 }

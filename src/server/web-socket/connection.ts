@@ -5,11 +5,13 @@ import {
   type RequestDefaults,
   type RequestType,
   type ServerFrame,
+  type StreamedEvent,
   TAKE_DEFAULTS,
-  type WireEvent,
 } from '../../protocol/index.ts'
-import type { Asked, Scope, Service } from '../../service/index.ts'
+import { type Asked, isReading, type Scope, type Service } from '../../service/index.ts'
+import { STATE_PART_BYTES } from '../limits.ts'
 import { BadFrame, frameFrom } from './frame.ts'
+import { type NumberedRead, Reads } from './reads.ts'
 
 /** What carries frames: a WebSocket, or what a test has in its place. In order, and each once at most. */
 export interface Wire {
@@ -34,11 +36,18 @@ interface ConnectionOptions {
   readonly failure: (error: unknown) => ErrorBody
   /** How many bytes a client may leave unread. */
   readonly unreadBytes: number
+  /** So many bytes more, or less, wait until the client is told where things stand. */
+  readonly onWaiting?: (change: number) => void
+  /** What one read tells, about. Default: that of the service. */
+  readonly replyBytes?: number
 }
 
 /** More requests than this are not read before some of them are answered. */
 const UNANSWERED_MAX = 10_000
 const LISTENS_MAX = 1_000
+
+/** What a client is told that does not read. */
+export const TOO_SLOW = 'more was told than was read; come back, and ask where things stand'
 
 /**
  * One client on its stream. The requests of a frame go to the service together, and whatever has come up in a turn (answers,
@@ -47,12 +56,18 @@ const LISTENS_MAX = 1_000
 export class Connection {
   readonly #options: ConnectionOptions
   #replies: [number: number, reply: ReplyOf<RequestType>][] = []
-  #events: [listen: number, id: string, event: WireEvent][] = []
+  #events: [listen: number, id: string, event: StreamedEvent][] = []
   #ended: [listen: number, refusal: ErrorBody][] = []
   readonly #listening = new Map<number, () => void>()
+  readonly #reads = new Reads({
+    answer: (read) => this.#read(read),
+    mayGoOn: () => !this.#isClosed && !this.#isFull,
+  })
   /** Releases that were told, oldest first: what they ended is remembered until the client says that it knows. */
   #released: { readonly number: number; readonly ask: Ask }[] = []
   #defaults: RequestDefaults = {}
+  /** Called when what was sent has been taken, or nearly all of it. */
+  readonly #onTaken: (() => void)[] = []
   #lastNumber = 0
   #unanswered = 0
   #isPaused = false
@@ -83,35 +98,51 @@ export class Connection {
   /** The client has taken what it had left unread. */
   drained(): void {
     this.#pauseOrResume()
+    void this.#reads.goOn()
+    if (this.#options.wire.unsent <= STATE_PART_BYTES) for (const callback of this.#onTaken.splice(0)) callback()
   }
 
   /** It is over: nothing is told any more, and nobody listens. */
   close(): void {
     this.#isClosed = true
+    this.#reads.clear()
     for (const stop of this.#listening.values()) stop()
     this.#listening.clear()
+    for (const callback of this.#onTaken.splice(0)) callback()
   }
 
   #ask(from: number, inputs: readonly unknown[], keep: readonly number[] | undefined): void {
     const { service, check } = this.#options
     const asked: Asked[] = []
     const numbers: number[] = []
+    const reads: NumberedRead[] = []
     for (const [index, input] of inputs.entries()) {
       const one = check(this.#completed(input))
-      if ('request' in one) {
+      if (!('request' in one)) this.#reply(from + index, one)
+      else if (isReading(one.request)) reads.push({ number: from + index, asked: one })
+      else {
         asked.push(one)
         numbers.push(from + index)
-      } else this.#reply(from + index, one)
+      }
     }
     this.#lastNumber = from + inputs.length - 1
-    this.#unanswered += asked.length
+    this.#unanswered += asked.length + reads.length
     service.callAll(asked, (index, reply, error) => {
       this.#unanswered--
       const number = numbers[index]!
       this.#reply(number, reply ?? this.#options.failure(error))
       if (reply?.status === 'released' && !keep?.includes(number)) this.#noteReleased(number, asked[index]!)
     })
+    if (reads.length > 0) this.#reads.add(reads)
     this.#pauseOrResume()
+  }
+
+  async #read({ number, asked }: NumberedRead): Promise<void> {
+    const { service, replyBytes, failure } = this.#options
+    const budget = service.budget({ bytes: replyBytes, isGone: () => this.#isClosed })
+    const reply = await service.call(asked.request, asked.facts, budget).catch(failure)
+    this.#unanswered--
+    this.#reply(number, reply)
   }
 
   /** With what it has left to the defaults. */
@@ -151,7 +182,7 @@ export class Connection {
       stop?.()
     })
     const namespace = scope.of === 'all' ? scope.namespace : undefined
-    const sink = (event: WireEvent, eventId: string) => {
+    const sink = (event: StreamedEvent, eventId: string) => {
       if (isOver || (namespace !== undefined && 'namespace' in event && event.namespace !== namespace)) return
       this.#events.push([id, eventId, event])
       this.#later()
@@ -159,8 +190,11 @@ export class Connection {
     const wanted: Scope = scope.of === 'session' ? { ...scope, newsOnly: true } : scope
     const isResumable = scope.of !== 'session'
     const begin = async () => {
-      const { actsFor } = this.#options.checkListen(frame)
-      stop = await this.#options.service.listen(wanted, sink, { lastId, isResumable, actsFor })
+      const { service, checkListen, onWaiting } = this.#options
+      const { actsFor } = checkListen(frame)
+      const piecewise = { bytes: STATE_PART_BYTES, tell: sink, taken: async () => (await this.#taken()) && !isOver }
+      const isGone = () => isOver
+      stop = await service.listen(wanted, sink, { lastId, isResumable, actsFor, onWaiting, isGone, piecewise })
       if (isOver) stop()
     }
     begin().catch((error) => {
@@ -168,6 +202,13 @@ export class Connection {
       this.#unlisten(id)
       this.#ended.push([id, this.#options.failure(error)])
       this.#later()
+    })
+  }
+
+  #taken(): Promise<boolean> {
+    return new Promise((resolve) => {
+      if (this.#isClosed) resolve(false)
+      else this.#onTaken.push(() => resolve(!this.#isClosed))
     })
   }
 
@@ -201,16 +242,20 @@ export class Connection {
     this.#events = []
     this.#ended = []
     // A burst is no sign of a slow reader; one that has not taken what came before it is.
-    if (wire.unsent > unreadBytes)
-      wire.end('slow', 'more was told than was read; come back, and ask where things stand')
+    if (wire.unsent > unreadBytes) wire.end('slow', TOO_SLOW)
     else wire.send(JSON.stringify(frame))
     this.#pauseOrResume()
   }
 
+  get #isFull(): boolean {
+    const { wire, unreadBytes } = this.#options
+    return wire.unsent > unreadBytes / 2
+  }
+
   /** Who does not read its answers gets no more of them; events it gets, up to a limit. */
   #pauseOrResume(): void {
-    const { wire, unreadBytes } = this.#options
-    const isFull = wire.unsent > unreadBytes / 2 || this.#unanswered > UNANSWERED_MAX
+    const { wire } = this.#options
+    const isFull = this.#isFull || this.#unanswered > UNANSWERED_MAX
     if (isFull === this.#isPaused) return
     this.#isPaused = isFull
     if (isFull) wire.pause()

@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto'
 import { connect as connectSocket, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import WebSocket from 'ws'
-import { FRAME_LIMITS, type ServerFrame } from '../../protocol/index.ts'
+import { FRAME_LIMITS, type ServerFrame, type Token } from '../../protocol/index.ts'
 import { settled } from '../../testing/simulated-clock.ts'
 import { newWorld, type World } from '../../testing/unit/server-world.ts'
-import type { Token } from '../tokens.ts'
 
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest('hex')
 const tokens: Token[] = [{ sha256: sha256('of-a'), role: 'node', nodes: ['a'] }]
@@ -69,7 +68,7 @@ async function raw(world: World, text: string | Buffer, isEnough = (_: string) =
 }
 
 const upgrade = (path = '/v1/stream', more = '') =>
-  `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${more}\r\n`
+  `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${more}\r\n`
 
 test('requests, answers and events go over one WebSocket', async () => {
   const world = newWorld()
@@ -131,13 +130,15 @@ test.each([
   ['a protocol that nobody knows', 'Connection: upgrade\r\nUpgrade: gopher/1.0'],
 ])('a request that offers %s is answered as if it did not', async (_, offer) => {
   const world = newWorld()
-  const answer = await raw(world, `GET /healthz HTTP/1.1\r\nHost: x\r\n${offer}\r\n\r\n`, (text) => text.includes('}'))
+  const answer = await raw(world, `GET /healthz HTTP/1.1\r\nHost: localhost\r\n${offer}\r\n\r\n`, (text) =>
+    text.includes('}'),
+  )
   expect(answer).toMatch(/^HTTP\/1\.1 200 /)
   const body = JSON.stringify(ask).replace('"type":"acquire",', '')
   const length = `Content-Type: application/json\r\nContent-Length: ${body.length}`
   const posted = await raw(
     world,
-    `POST /v1/acquire HTTP/1.1\r\nHost: x\r\n${offer}\r\n${length}\r\n\r\n${body}`,
+    `POST /v1/acquire HTTP/1.1\r\nHost: localhost\r\n${offer}\r\n${length}\r\n\r\n${body}`,
     (text) => text.includes('}'),
   )
   expect(posted).toMatch(/^HTTP\/1\.1 200 .*"status":"granted"/s)
@@ -162,7 +163,7 @@ test('the body of such a request may come after its headers, and another request
     })
   const body = JSON.stringify(ask).replace('"type":"acquire",', '')
   const head = (path: string, length: number) =>
-    `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
   const granted = until(() => answer.includes('"granted"'))
   socket.write(head('/v1/acquire', body.length) + body.slice(0, 5))
   await settled()
@@ -170,7 +171,7 @@ test('the body of such a request may come after its headers, and another request
   await granted
   answer = ''
   const listed = until(() => answer.includes('"policy"'))
-  socket.write('GET /v1/policy HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n')
+  socket.write('GET /v1/policy HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n')
   await listed
 })
 

@@ -10,16 +10,20 @@ import type { Asker, Guard } from '../guard.ts'
 import type { ServerLimits } from '../limits.ts'
 import { bodyOf, Refusal } from '../refusal.ts'
 import type { Streams } from '../streams.ts'
-import { Connection, type Wire } from './connection.ts'
+import { Held, type Unsent } from '../unsent.ts'
+import type { WrongTokens } from '../wrong-tokens.ts'
+import { Connection, TOO_SLOW, type Wire } from './connection.ts'
 import { withoutUpgrade } from './without-upgrade.ts'
 
 interface WebSocketOptions {
   readonly service: Service
   readonly guard: Guard
+  readonly wrongTokens: WrongTokens
   readonly streams: Streams
   readonly limits: ServerLimits
   readonly timers: Timers
   readonly log: Log
+  readonly unsent: Unsent
 }
 
 const HEARTBEAT_MS = 15_000
@@ -50,10 +54,11 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
     socket.on('error', () => {})
     let asker: Asker
     try {
-      asker = guard.identify(request.headers.authorization)
+      asker = guard.identify(request.headers)
       streams.checkRoom()
     } catch (error) {
-      return refuse(socket, bodyOf(error, options.log), service.storeId)
+      const refused = () => refuse(socket, bodyOf(error, options.log), service.storeId)
+      return void options.wrongTokens.slow(error, socket).then(refused)
     }
     server.handleUpgrade(request, socket, head, (webSocket) => {
       const client = new Client(webSocket, asker, options)
@@ -76,19 +81,32 @@ class Client {
   readonly #webSocket: WebSocket
   #silentBeats = 0
 
-  constructor(webSocket: WebSocket, asker: Asker, { service, guard, limits, log }: WebSocketOptions) {
+  constructor(webSocket: WebSocket, asker: Asker, { service, guard, limits, log, unsent }: WebSocketOptions) {
     this.#webSocket = webSocket
+    const end = (code: number, why: string) => {
+      webSocket.close(code, why.slice(0, 120))
+      if (code !== CODES.broken) webSocket.terminate()
+    }
+    const held = new Held({ cut: () => end(CODES.slow, TOO_SLOW) })
+    let waiting = 0
+    const report = () => unsent.report(held, waiting + webSocket.bufferedAmount)
+    const taken = () => {
+      report()
+      connection.drained()
+    }
     const wire: Wire = {
-      send: (text) => webSocket.send(text, () => connection.drained()),
+      send: (text) => {
+        webSocket.send(text, taken)
+        report()
+      },
       get unsent() {
         return webSocket.bufferedAmount
       },
       pause: () => webSocket.pause(),
       resume: () => webSocket.resume(),
       end: (how, why) => {
-        if (how === 'slow') log('slow reader cut', { unreadBytes: webSocket.bufferedAmount })
-        webSocket.close(CODES[how], why.slice(0, 120))
-        if (how !== 'broken') webSocket.terminate()
+        if (how === 'slow') unsent.cut(held)
+        else end(CODES[how], why)
       },
     }
     const connection = new Connection({
@@ -99,6 +117,11 @@ class Client {
         guard.checkScope(asker, { scope, namespace: scope.of === 'all' ? scope.namespace : undefined }),
       failure: (error) => bodyOf(error, log),
       unreadBytes: limits.streamBytes,
+      onWaiting: (change) => {
+        waiting += change
+        report()
+      },
+      replyBytes: limits.replyBytes,
     })
     webSocket.on('message', (data, isBinary) => {
       this.#silentBeats = 0
@@ -108,7 +131,12 @@ class Client {
     webSocket.on('pong', () => {
       this.#silentBeats = 0
     })
-    webSocket.on('close', () => connection.close())
+    // Each was answered by a pong, which may be left unread as anything else.
+    webSocket.on('ping', taken)
+    webSocket.on('close', () => {
+      connection.close()
+      unsent.report(held, 0)
+    })
     // It is followed by 'close', and there is nobody left to tell.
     webSocket.on('error', () => {})
   }

@@ -3,14 +3,19 @@ import { type Disk, readAll } from './disk.ts'
 import { DamagedStore, NewerFormat } from './errors.ts'
 
 /** Rises when a newer version writes what this one could not read. */
-const FORMAT = 4
+const FORMAT = 5
+/** From this one on there are reserved fences. */
+const FORMAT_OF_FENCES = 5
 const FORMAT_FILE = 'format'
+export const FENCES_FILE = 'fences'
 const ID_FILE = 'id'
 
 /** What is in a directory: snapshots, each of the moment at which the log of the same number began, and logs. */
 export interface Contents {
   readonly snapshots: readonly number[]
   readonly logs: readonly number[]
+  /** Older versions have no file of reserved fences. */
+  readonly hasFences: boolean
   /** What a crash has left half done. */
   readonly unfinished: readonly string[]
 }
@@ -33,30 +38,33 @@ export async function contentsOf(disk: Disk, directory: string): Promise<Content
   return {
     snapshots: numbered(/^snapshot-(\d+)$/),
     logs: numbered(/^log-(\d+)$/),
+    hasFences: names.includes(FENCES_FILE),
     unfinished: names.filter((name) => name.endsWith(unfinished(''))),
   }
 }
 
-/** Refuses a directory of a newer version; marks a new one as this version's, if it may. */
-export async function checkFormat(disk: Disk, directory: string, { create = true } = {}): Promise<void> {
+/** Refuses a directory of a newer version, or one that has lost what every store has. Says whether it is marked as this version's. */
+export async function checkFormat(disk: Disk, directory: string, { mayBeNew = true } = {}): Promise<boolean> {
   const names = await disk.list(directory)
-  if (names.includes(FORMAT_FILE)) {
-    const format = await readFormat(disk, directory)
-    if (format > FORMAT) {
-      throw new NewerFormat(
-        `${directory} was written by a newer Baton (format ${format}, this one knows ${FORMAT}): use that one`,
-      )
-    }
-    // From now on an older version could misread it.
-    if (format < FORMAT && create) await writeFormat(disk, directory)
-    return
+  if (!names.includes(FORMAT_FILE)) {
+    if (!mayBeNew || names.some(isOfStore)) throw missing(directory, FORMAT_FILE)
+    return false
   }
-  if (!create || names.some(isOfStore)) {
-    throw new DamagedStore({ directory, file: FORMAT_FILE, what: 'it is missing' })
+  const format = await readFormat(disk, directory)
+  if (format > FORMAT) {
+    throw new NewerFormat(
+      `${directory} was written by a newer Baton (format ${format}, this one knows ${FORMAT}): use that one`,
+    )
   }
-  await writeFormat(disk, directory)
+  if (format >= FORMAT_OF_FENCES && !names.includes(FENCES_FILE)) throw missing(directory, FENCES_FILE)
+  return format === FORMAT
 }
 
+function missing(directory: string, file: string): DamagedStore {
+  return new DamagedStore({ directory, file, what: 'it is missing' })
+}
+
+/** From here on an older version, which could misread it, refuses it. */
 export async function writeFormat(disk: Disk, directory: string): Promise<void> {
   await writeWhole(disk, directory, { name: FORMAT_FILE, bytes: Buffer.from(`baton file store, format ${FORMAT}\n`) })
 }
@@ -90,7 +98,7 @@ export async function storeId(disk: Disk, directory: string, uniqueName: () => s
 }
 
 /** All of the file or none of it, whatever happens. */
-async function writeWhole(
+export async function writeWhole(
   disk: Disk,
   directory: string,
   { name, bytes }: { readonly name: string; readonly bytes: Buffer },

@@ -1,5 +1,6 @@
 import { type Command, completePolicy, type Facts, type Policy, type SaidPolicy } from '../../core/index.ts'
 import type { Resident } from '../resident/resident.ts'
+import type { SessionEnd } from '../resident/sessions.ts'
 import type { SessionRequest, VersionedPolicy } from '../store.ts'
 
 /**
@@ -11,10 +12,14 @@ export type Entry =
   /** An `acknowledge`, which comes with every lock that has ended: written shorter. */
   | readonly ['acked', nowMs: number, namespace: string, resource: string, ...ask: AckedAsk]
   | readonly ['open', session: SessionRequest]
-  | readonly ['end', session: string]
+  /** Its places go one by one, by steps that follow. Older versions did not say how it ended. */
+  | readonly ['end', session: string, how?: SessionEnd]
   | readonly ['policy', SaidStoredPolicy]
-  /** What follows was decided by this edition of the rules; where it names none, and before the first of them, by the first. */
-  | readonly ['restart', nowMs: number, edition?: number]
+  /**
+   * What follows was decided by this edition of the rules; where it names none, and before the first of them, by the first. Of
+   * fences, those up to `fenceFloor` may have been granted in what is lost.
+   */
+  | readonly ['restart', nowMs: number, edition?: number, fenceFloor?: number]
 
 type AckedAsk = readonly [operation: string, owner: string, hold: string, node: string | null]
 
@@ -56,7 +61,7 @@ export function replay(resident: Resident, entry: Entry): number | undefined {
       resident.sessions.open(entry[1], 0)
       return undefined
     case 'end':
-      resident.sessions.end(entry[1])
+      resident.sessions.end(entry[1], entry[2] ?? 'session-lost')
       return undefined
     case 'policy':
       resident.policy = completed(entry[1], resident.edition)
@@ -64,6 +69,7 @@ export function replay(resident: Resident, entry: Entry): number | undefined {
     case 'restart':
       resident.edition = entry[2] ?? FIRST_EDITION
       resident.policy = completed(resident.policy as StoredPolicy, resident.edition)
+      resident.shards.raiseAllFenceFloors(entry[3] ?? 0)
       resident.recover(entry[1])
       return entry[1]
     default:

@@ -1,10 +1,12 @@
 /** Another process has this directory. */
 export class DirectoryInUse extends Error {
   override readonly name = 'DirectoryInUse'
-  readonly pid: number
+  /** Nothing where it does not say. */
+  readonly pid: number | undefined
 
-  constructor(directory: string, pid: number) {
-    super(`${directory} is in use by process ${pid}; end that one, or choose another directory`)
+  constructor(directory: string, pid: number | undefined) {
+    const who = pid === undefined ? 'another process, which does not answer' : `process ${pid}`
+    super(`${directory} is in use by ${who}; end that one, or choose another directory`)
     this.pid = pid
   }
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Command, Facts, Policy, Refused, ReplyTo } from '../../core/index.ts'
+import type { StoreLog } from '../kind.ts'
 import { Listeners } from '../resident/listeners.ts'
 import type { StepTaken } from '../resident/resident.ts'
 import {
@@ -8,6 +9,7 @@ import {
   type Counts,
   type DirectSteps,
   type ListQuery,
+  type Pace,
   type Page,
   type Place,
   type SessionReply,
@@ -19,10 +21,12 @@ import {
 } from '../store.ts'
 import { systemTiming, type Timing } from '../timing.ts'
 import { type View, Views } from '../views.ts'
-import { checkFormat, storeId, unfinished } from './directory.ts'
+import { checkFormat, storeId, unfinished, writeFormat } from './directory.ts'
 import type { Disk } from './disk.ts'
+import { doubtOf } from './doubt.ts'
 import { nodeDisk } from './node-disk.ts'
-import { readStore } from './read-store.ts'
+import { readStore, type StoreRead } from './read-store.ts'
+import { FENCE_BLOCK, writeReserved } from './reserved-fences.ts'
 import { Running, type RunningOptions } from './running.ts'
 
 /** All but the directory and the clock has a default. */
@@ -35,10 +39,14 @@ export interface FileStoreOptions {
   readonly logLimit?: number
   /** About how many resources are kept ready in memory; the others are kept as text. */
   readonly liveLimit?: number
+  /** So many fences are reserved at a time. */
+  readonly fenceBlock?: number
   /** After a failure of the disk, how long until it is tried again. */
   readonly retryMs?: number
   readonly timing?: Pick<Timing, 'after' | 'uniqueName'>
   readonly disk?: Disk
+  /** Where an operator is told what was found at a start. Default: nowhere. */
+  readonly log?: StoreLog
   /** Told of every step as it is taken, in order: for those who check histories. */
   readonly onStep?: (step: StepTaken) => void
   /** Puts off the beginning of a write, so that everything of this turn goes with it. */
@@ -54,9 +62,9 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   await disk.makeDirectory(directory)
   const release = await disk.lock(directory)
   try {
-    await checkFormat(disk, directory)
+    const isMarked = await checkFormat(disk, directory)
     const id = await storeId(disk, directory, timing.uniqueName)
-    const store = new FileStore(id, { ...options, disk }, release)
+    const store = new FileStore({ id, isMarked, release }, { ...options, disk })
     await store.start()
     return store
   } catch (error) {
@@ -70,6 +78,13 @@ const SWEEP = 200
 
 type Settled = FileStoreOptions & { readonly disk: Disk }
 
+interface Opened {
+  readonly id: string
+  /** As this version's. */
+  readonly isMarked: boolean
+  readonly release: () => Promise<void>
+}
+
 class FileStore extends Views implements Store {
   readonly id: string
   readonly direct: DirectSteps = {
@@ -79,6 +94,7 @@ class FileStore extends Views implements Store {
   }
   readonly #options: Settled
   readonly #release: () => Promise<void>
+  #isMarked: boolean
   readonly #listeners = new Listeners()
   /** Nothing while the disk fails. */
   #running: Running | undefined
@@ -92,17 +108,24 @@ class FileStore extends Views implements Store {
   /** Time never goes back: what the clock lacks to what was written before. */
   #aheadMs = 0
 
-  constructor(id: string, options: Settled, release: () => Promise<void>) {
+  constructor({ id, isMarked, release }: Opened, options: Settled) {
     super()
     this.id = id
     this.#options = options
+    this.#isMarked = isMarked
     this.#release = release
+    options.clock.onCatchUp?.((isCatchingUp) => {
+      if (this.#running) this.#running.resident.spares = isCatchingUp
+    })
   }
 
   /** Reads the disk and goes on from there. Throws if it cannot. */
   async start(): Promise<void> {
-    const { disk, directory, liveLimit, policy, logLimit = 4 * 1024 * 1024, defer = setImmediate } = this.#options
+    const { disk, directory, liveLimit, logLimit = 4 * 1024 * 1024, defer = setImmediate } = this.#options
+    const { policy: configured, fenceBlock: block = FENCE_BLOCK } = this.#options
     const read = await readStore({ disk, directory, liveLimit })
+    const doubt = doubtOf(read, this.#failed?.ends)
+    const upTo = await this.#takeUp(read)
     this.#aheadMs = Math.max(this.#aheadMs, read.lastMs - this.#options.clock.nowMs())
     const options: RunningOptions = {
       disk,
@@ -110,18 +133,30 @@ class FileStore extends Views implements Store {
       listeners: this.#listeners,
       defer,
       logLimit,
+      fences: { upTo, block },
       onStep: this.#options.onStep,
       onFailed: (error) => this.#fail(running, error),
     }
     const running: Running = await Running.from(read, options)
     try {
-      await running.restart(this.nowMs(), policy)
+      await running.restart(this.nowMs(), { configured, fenceFloor: doubt?.fenceFloor })
     } catch (error) {
       this.#failed = running
       await running.abandon()
       throw error
     }
     this.#running = running
+    if (doubt) this.#options.log?.(doubt.sentence, { directory, ...doubt.where, fencesAbove: doubt.fenceFloor })
+  }
+
+  /** Before anything is added: the directory is marked as open, and as this version's. Says up to where fences are reserved. */
+  async #takeUp({ reserved, resident }: StoreRead): Promise<number> {
+    const { disk, directory } = this.#options
+    const upTo = reserved?.upTo ?? resident.shards.highestFence()
+    if (!reserved || reserved.closedAt) await writeReserved(disk, directory, { upTo })
+    if (!this.#isMarked) await writeFormat(disk, directory)
+    this.#isMarked = true
+    return upTo
   }
 
   nowMs(): number {
@@ -132,9 +167,9 @@ class FileStore extends Views implements Store {
     return this.#commit(({ resident }, nowMs) => resident.step(address, { command, facts, nowMs }))
   }
 
-  async list(query: ListQuery): Promise<Page> {
+  async list(query: ListQuery, pace?: Pace): Promise<Page> {
     const running = this.#served()
-    const page = await running.resident.list(query)
+    const page = await running.resident.list(query, { clock: this, pace })
     await running.durable()
     return page
   }
@@ -184,6 +219,10 @@ class FileStore extends Views implements Store {
 
   waiting(): number {
     return this.#running?.resident.counts().waiters ?? 0
+  }
+
+  sessionsOf(node: string): number {
+    return this.#running?.resident.sessions.countOf(node) ?? 0
   }
 
   async close(): Promise<void> {

@@ -15,6 +15,8 @@ interface GroupCommitOptions {
   readonly log: Log
   /** Puts off the beginning of a write, so that everything of this turn goes with it. */
   readonly defer: (begin: () => void) => void
+  /** What has to be on the disk before what was added so far; nothing where there is nothing. */
+  readonly beforeWrite: () => Promise<void> | undefined
   /** Called in order, before those are answered who wait for it. */
   readonly onDurable: (events: readonly StoreEvent[]) => void
   /** Called once: nothing that is added later will be written. */
@@ -97,6 +99,8 @@ export class GroupCommit {
     for (let batch = this.#batches.shift(); batch; batch = this.#batches.shift()) {
       this.#writing = batch
       try {
+        const first = this.#options.beforeWrite()
+        if (first) await first
         if (batch.entries.length > 0) await batch.log.append(frameOf(`[${batch.entries.join(',')}]`))
       } catch (cause) {
         await this.#fail(batch, cause as Error)

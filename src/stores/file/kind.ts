@@ -4,12 +4,14 @@ import { openFileStore } from './file-store.ts'
 import { directoryOf } from './file-url.ts'
 import { checkFileStore, repairFileStore } from './maintenance.ts'
 import { nodeDisk } from './node-disk.ts'
+import { raiseFences } from './raise-fences.ts'
 
 export const kind: StoreKind = {
-  open: (url, { clock, policy, onStep, sync = true }) =>
-    inDirectory(url, (directory) => openFileStore({ directory, clock, policy, onStep, disk: nodeDisk({ sync }) })),
+  open: (url, { clock, policy, log, onStep, sync = true }) =>
+    inDirectory(url, (directory) => openFileStore({ directory, clock, policy, log, onStep, disk: nodeDisk({ sync }) })),
   check: (url) => inDirectory(url, (directory) => checkFileStore(directory)),
   repair: (url) => inDirectory(url, async (directory) => (await repairFileStore(directory)).findings),
+  raiseFences: (url, options) => inDirectory(url, (directory) => raiseFences(directory, options)),
   migrate: async () => [
     'a file store is brought to the format of this version when it is opened: there is nothing to do',
   ],
@@ -21,6 +23,8 @@ async function inDirectory<Result>(url: string, use: (directory: string) => Prom
     return await use(directory)
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
+    // That is not about the directory.
+    if (code === 'EMFILE' || code === 'ENFILE') throw cause
     throw new StoreUnavailable(code === undefined ? message : `${directory} cannot be used: ${message}`, { cause })
   }
 }

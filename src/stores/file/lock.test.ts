@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, unlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, unlinkSync } from 'node:fs'
 import { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,6 +43,35 @@ test('it is free again once it is released', async () => {
   const release = await lockDirectory(directory)
   await expect(lockDirectory(directory)).rejects.toThrow(`process ${process.pid}`)
   await release()
+  await (await lockDirectory(directory))()
+})
+
+test.runIf(process.platform === 'linux')('one whose socket was removed by hand keeps the directory', async () => {
+  const directory = newDirectory()
+  const release = await lockDirectory(directory)
+  for (const name of readdirSync(directory)) unlinkSync(join(directory, name))
+  await expect(lockDirectory(directory)).rejects.toThrow(`is in use by process ${process.pid};`)
+  // Whatever path leads there.
+  symlinkSync(directory, `${directory}-too`)
+  await expect(lockDirectory(`${directory}-too`)).rejects.toThrow(DirectoryInUse)
+  expect(readdirSync(directory)).toEqual([])
+  await release()
+  await (await lockDirectory(directory))()
+})
+
+test.runIf(process.platform === 'linux')('one that is stopped keeps it too, and its death frees it', async () => {
+  const directory = newDirectory()
+  mkdirSync(directory)
+  const { dev, ino } = statSync(directory)
+  const script = `require('net').createServer().listen('\\0' + process.argv[1], () => console.log('held'))`
+  const child = spawn(process.execPath, ['-e', script, `baton-file-store-${dev}-${ino}`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await once(child.stdout, 'data')
+  child.kill('SIGSTOP')
+  await expect(lockDirectory(directory)).rejects.toThrow('is in use by another process, which does not answer;')
+  child.kill('SIGKILL')
+  await once(child, 'exit')
   await (await lockDirectory(directory))()
 })
 

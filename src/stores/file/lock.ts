@@ -4,6 +4,7 @@ import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { DirectoryInUse } from './errors.ts'
+import { holderOf, kernelName, stop, takeName } from './kernel-lock.ts'
 
 const PREFIX = 'lock-'
 const TRIES = 4
@@ -15,21 +16,26 @@ const LONGEST_NAME = 100
  * kernel answers for a process that lives, also for one that is stopped or in another container, and for nobody else.
  * Who listens before it knocks cannot overlook another: of two that hold it, the later would have met the earlier. It can be
  * overlooked itself, and its socket removed, by one that knocked before it listened: so it looks whether that is still there.
+ * A socket that somebody has removed by hand can no longer be knocked at: so a name that only the kernel has is taken as well.
  */
 export async function lockDirectory(directory: string): Promise<() => Promise<void>> {
   await mkdir(directory, { recursive: true })
   const handle = await open(directory, 'r')
   try {
+    const kernel = await kernelName(handle)
     for (let tries = 1; ; tries++) {
       const name = `${PREFIX}${process.pid}-${randomBytes(4).toString('hex')}`
       const server = await listen(pathTo(directory, name, handle.fd))
       const names = await readdir(directory)
       const others = names.filter((each) => each.startsWith(PREFIX) && each !== name)
       const living = await firstLiving(others, (other) => pathTo(directory, other, handle.fd))
-      if (living === undefined && names.includes(name)) {
+      const isFirst = living === undefined && names.includes(name)
+      const giveBack = isFirst ? await takeName(kernel) : undefined
+      if (giveBack !== undefined && giveBack !== 'taken') {
         // Only now: one that looks dead may be about to listen, and it will meet this one.
         for (const other of others) await rm(join(directory, other), { force: true })
         return async () => {
+          await giveBack()
           await stop(server)
           await rm(join(directory, name), { force: true })
           await handle.close()
@@ -38,6 +44,7 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
       await stop(server)
       await rm(join(directory, name), { force: true })
       if (tries === TRIES) {
+        if (giveBack === 'taken') throw new DirectoryInUse(directory, await holderOf(kernel!))
         if (living === undefined) throw new Error(`${directory} does not keep the socket that says who uses it`)
         throw new DirectoryInUse(directory, Number(living.slice(PREFIX.length).split('-')[0]))
       }
@@ -75,10 +82,6 @@ function listen(path: string): Promise<Server> {
       resolve(server)
     })
   })
-}
-
-function stop(server: Server): Promise<void> {
-  return new Promise((resolve) => server.close(() => resolve()))
 }
 
 /** A directory with a long path is reached through an open file of this process. */

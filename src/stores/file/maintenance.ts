@@ -3,11 +3,13 @@ import type { CheckReport } from '../kind.ts'
 import type { Resident } from '../resident/resident.ts'
 import { checkFormat, isOfStore, logName, snapshotName, writeFormat } from './directory.ts'
 import type { Disk } from './disk.ts'
+import { doubtOf } from './doubt.ts'
 import type { StoredPolicy } from './entry.ts'
 import { DamagedStore } from './errors.ts'
 import { Log } from './log.ts'
 import { nodeDisk } from './node-disk.ts'
 import { type Loss, readStore, type StoreRead } from './read-store.ts'
+import { type ReservedFences, writeReserved } from './reserved-fences.ts'
 import { removeBefore } from './running.ts'
 import { SnapshotWriter } from './snapshot-writer.ts'
 
@@ -17,10 +19,10 @@ export async function checkFileStore(directory: string, disk: Disk = nodeDisk())
     const { read, losses, findings } = await readLosses(disk, directory)
     for (const loss of losses) findings.push(`${damageOf(loss)}; what is before it is good, ${lossOf(loss)}`)
     for (const { number, end } of read.logs.filter(({ isTorn }) => isTorn)) {
-      findings.push(
-        `${logName(number)} ends at byte ${end} in a write that was cut short; nobody was told of it, and the next start cuts it off`,
-      )
+      findings.push(`${logName(number)} ends at byte ${end} in a write that was cut short; the next start cuts it off`)
     }
+    const doubt = losses.length === 0 ? doubtOf(read) : undefined
+    if (doubt) findings.push(`${doubt.sentence}: the next start grants none up to ${doubt.fenceFloor}`)
     findings.push(`${directory} has ${countsOf(read)}; ${read.records} records are in its log`)
     return { isSound: losses.length === 0, findings }
   })
@@ -36,7 +38,8 @@ export async function repairFileStore(directory: string, disk: Disk = nodeDisk()
     if (losses.length === 0) return { isSound: true, findings: [`${directory} is in order: nothing was changed`] }
     const { contents, resident } = read
     const number = Math.max(0, ...contents.logs, ...contents.snapshots) + 1
-    raiseFences(resident, losses)
+    const upTo = raiseFences(resident, losses, read.reserved)
+    await writeReserved(disk, directory, { upTo })
     const log = await Log.create(disk, { number, path: join(directory, logName(number)) })
     await log.trim()
     const header = { nowMs: read.lastMs, policy: resident.policy as StoredPolicy }
@@ -57,16 +60,27 @@ export async function repairFileStore(directory: string, disk: Disk = nodeDisk()
 
 async function readLosses(disk: Disk, directory: string) {
   const losses: Loss[] = []
-  await checkFormat(disk, directory, { create: false }).catch((error) => {
+  await checkFormat(disk, directory, { mayBeNew: false }).catch((error) => {
     if (!(error instanceof DamagedStore)) throw error
     losses.push({ file: error.file, what: 'it is missing or not readable' })
   })
   const read = await readStore({ disk, directory, onLoss: (loss) => losses.push(loss) })
+  if (losses.length === 0) losses.push(...lostSinceClose(read))
   read.resident.takeStock()
   return { read, losses, findings: [] as string[] }
 }
 
-async function locked<Result>(disk: Disk, directory: string, run: () => Promise<Result>): Promise<Result> {
+/** A log that ends before where it was closed, though nothing in it is damaged. */
+function lostSinceClose({ reserved, logs }: StoreRead): Loss[] {
+  return (reserved?.closedAt ?? []).flatMap(([number, closedAt]) => {
+    const end = logs.find((log) => log.number === number)?.end ?? 0
+    if (end >= closedAt) return []
+    const what = `it ended at byte ${closedAt} when the store was closed`
+    return [{ file: logName(number), offset: end, what, lostBytes: closedAt - end }]
+  })
+}
+
+export async function locked<Result>(disk: Disk, directory: string, run: () => Promise<Result>): Promise<Result> {
   const names = await disk.list(directory).catch((): string[] => [])
   if (!names.some(isOfStore)) throw new Error(`${directory} has no store in it`)
   const release = await disk.lock(directory)
@@ -77,12 +91,12 @@ async function locked<Result>(disk: Disk, directory: string, run: () => Promise<
   }
 }
 
-/** A grant takes more than a byte of log, so the bytes that are lost bound the fences that are. */
-function raiseFences({ shards }: Resident, losses: readonly Loss[]): void {
-  let highest = Math.max(...shards.fenceFloors)
-  for (const slot of shards.all()) highest = Math.max(highest, shards.resourceOf(slot).fence)
+/** A grant takes more than a byte of log, so the bytes that are lost bound the fences that are. Returns the new floor. */
+function raiseFences({ shards }: Resident, losses: readonly Loss[], reserved: ReservedFences | undefined): number {
+  let highest = Math.max(shards.highestFence(), reserved?.upTo ?? 0)
   for (const { lostBytes = 2 ** 32 } of losses) highest += lostBytes
-  shards.raiseFenceFloors(shards.fenceFloors.map(() => highest))
+  shards.raiseAllFenceFloors(highest)
+  return highest
 }
 
 /** The damaged files themselves, and the logs behind them, which go on from what is lost. */

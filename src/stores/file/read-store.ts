@@ -3,16 +3,19 @@ import { defaultPolicy } from '../../core/index.ts'
 import { Resident } from '../resident/resident.ts'
 import { resourceFromText, resourceToText } from '../resident/resource-text.ts'
 import type { Dormancy } from '../resident/shards.ts'
-import { type Contents, contentsOf, logName, snapshotName } from './directory.ts'
+import { type Contents, contentsOf, FENCES_FILE, logName, snapshotName } from './directory.ts'
 import { type Disk, readAll } from './disk.ts'
 import { FIRST_EDITION, type StoredPolicy } from './entry.ts'
 import { type Damage, DamagedStore } from './errors.ts'
 import { nextFrame } from './frame.ts'
 import { countFrom, type LogRead, type Lost, readLog } from './log-reader.ts'
+import { type ReservedFences, readReserved } from './reserved-fences.ts'
 import { readSnapshot } from './snapshot-reader.ts'
 
 export interface StoreRead {
   readonly resident: Resident
+  /** Nothing in a new directory and in one of an older version. */
+  readonly reserved: ReservedFences | undefined
   /** The latest time that anything speaks of. */
   readonly lastMs: number
   /** Those since the snapshot, in order; the last one is the one to go on with. None in a new directory. */
@@ -56,8 +59,11 @@ export async function readStore(options: ReadOptions): Promise<StoreRead> {
   }
   const logs = await readLogs({ disk, directory, contents, resident, onLoss })
   for (const log of logs) lastMs = Math.max(lastMs, log.lastMs)
+  const reserved = contents.hasFences ? await readReserved(disk, directory) : undefined
+  if (contents.hasFences && !reserved) onLoss({ file: FENCES_FILE, what: 'what is there is not what was written' })
   return {
     resident,
+    reserved,
     lastMs,
     contents,
     logs,

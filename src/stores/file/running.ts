@@ -9,6 +9,7 @@ import { completed, type Entry, type StoredPolicy } from './entry.ts'
 import { GroupCommit } from './group-commit.ts'
 import { Log } from './log.ts'
 import type { StoreRead } from './read-store.ts'
+import { endsOf, FenceReserve, type LogEnds } from './reserved-fences.ts'
 import { SnapshotWriter } from './snapshot-writer.ts'
 
 export interface RunningOptions {
@@ -18,8 +19,15 @@ export interface RunningOptions {
   readonly defer: (begin: () => void) => void
   /** A log that is longer than this is followed by a snapshot; it may be longer where the snapshot is large. */
   readonly logLimit: number
+  /** Fences up to this one need no word to the disk, and how many are reserved at a time. */
+  readonly fences: { readonly upTo: number; readonly block: number }
   readonly onStep?: (step: StepTaken) => void
   readonly onFailed: (error: Error) => void
+}
+
+interface RestartOptions {
+  readonly configured: Policy | undefined
+  readonly fenceFloor: number | undefined
 }
 
 /** So large a log is still played again in a second or two. */
@@ -34,6 +42,10 @@ export class Running {
   readonly resident: Resident
   readonly #options: RunningOptions
   readonly #commit: GroupCommit
+  readonly #fences: FenceReserve
+  /** Those since the snapshot, oldest first; only the last one is written to. */
+  #logs: readonly Log[]
+  #highestFence = 0
   #lastMs: number
   #snapshotSize: number
   #restarts: number
@@ -45,15 +57,19 @@ export class Running {
   /** It was closed, or has failed: a snapshot would be of no use. */
   #isOver = false
 
-  private constructor(options: RunningOptions, read: StoreRead, log: Log) {
+  private constructor(options: RunningOptions, read: StoreRead, logs: readonly Log[]) {
+    const { disk, directory, fences } = options
     this.#options = options
+    this.#logs = logs
+    this.#fences = new FenceReserve({ disk, directory, ...fences })
     this.resident = read.resident
     this.#lastMs = read.lastMs
     this.#snapshotSize = read.snapshotSize
     this.#restarts = read.restarts + 1
     this.#commit = new GroupCommit({
-      log,
+      log: logs.at(-1)!,
       defer: options.defer,
+      beforeWrite: () => this.#fences.cover(this.#highestFence),
       onFailed: (error) => {
         this.#end()
         options.onFailed(error)
@@ -66,7 +82,7 @@ export class Running {
     this.resident.journal = {
       ran: (step) => this.#ran(step),
       opened: ({ session, node, ttlMs }: SessionRequest) => this.#add(['open', { session, node, ttlMs }]),
-      ended: (session) => this.#add(['end', session]),
+      ended: (session, how) => this.#add(['end', session, how]),
     }
   }
 
@@ -78,25 +94,35 @@ export class Running {
     const { disk, directory, logLimit: limit } = options
     const named = (number: number) => ({ number, path: join(directory, logName(number)), limit })
     for (const name of read.contents.unfinished) await disk.remove(join(directory, name))
-    let log: Log | undefined
+    const logs: Log[] = []
     for (const each of read.logs) {
-      await log?.close()
-      log = await Log.goOn(disk, named(each.number), each)
+      await logs.at(-1)?.close()
+      logs.push(await Log.goOn(disk, named(each.number), each))
     }
-    return new Running(options, read, log ?? (await Log.create(disk, named(0))))
+    if (logs.length === 0) logs.push(await Log.create(disk, named(0)))
+    return new Running(options, read, logs)
+  }
+
+  /** Up to where everything is durable. */
+  get ends(): LogEnds {
+    return endsOf(this.#logs.map(({ number, size }) => ({ number, end: size })))
   }
 
   get lastMs(): number {
     return this.#lastMs
   }
 
-  /** From here on it is served: everybody who was alive has its whole time once more. */
-  async restart(nowMs: number, configured: Policy | undefined): Promise<void> {
+  /**
+   * From here on it is served: everybody who was alive has its whole time once more. `fenceFloor`: those up to it may have been
+   * granted in what is lost.
+   */
+  async restart(nowMs: number, { configured, fenceFloor }: RestartOptions): Promise<void> {
     const stored = completed(this.resident.policy as StoredPolicy, EDITION)
     this.#lastMs = nowMs
     this.resident.policy = stored
     this.resident.edition = EDITION
-    this.#add(['restart', nowMs, EDITION])
+    this.#add(fenceFloor === undefined ? ['restart', nowMs, EDITION] : ['restart', nowMs, EDITION, fenceFloor])
+    this.resident.shards.raiseAllFenceFloors(fenceFloor ?? 0)
     this.resident.recover(nowMs)
     const isNew = stored.version === 0
     if (isNew || (configured && !isSamePolicy(configured, stored.configured))) {
@@ -126,6 +152,7 @@ export class Running {
     this.#end()
     await this.#turnover
     await this.#commit.log.trim()
+    await this.#fences.close(this.ends)
   }
 
   /** After a failure, until it says that it is done: see `GroupCommit`. */
@@ -156,6 +183,9 @@ export class Running {
     const events = this.#options.listeners.carried(step)
     this.#lastMs = nowMs
     this.#options.onStep?.(step)
+    for (const event of step.events) {
+      if (event.type === 'granted') this.#highestFence = Math.max(this.#highestFence, event.fence)
+    }
     // One entry stands for all of these.
     if (command.type === 'recover') this.#commit.carry(events)
     else this.#commit.add(stepText(step), events)
@@ -204,10 +234,12 @@ export class Running {
       pause: () => new Promise((resolve) => defer(resolve)),
     })
     this.#commit.switchTo(log)
+    this.#logs = [...this.#logs, log]
     this.#tryAgainAt = 0
     this.#restarts = 0
     void isCovered.then(() => before.close()).catch(() => {})
     this.#snapshotSize = await this.#snapshot.write(isCovered)
+    this.#logs = this.#logs.filter((each) => each.number >= number)
     await removeBefore(number, { disk, directory })
   }
 }

@@ -9,5 +9,6 @@ export const kind: StoreKind = {
     openMemoryStore({ clock, policy, onStep, id: systemTiming.uniqueName() }),
   check: async () => ({ isSound: true, findings: [FORGETS] }),
   repair: async () => [FORGETS],
+  raiseFences: async () => [FORGETS],
   migrate: async () => [FORGETS],
 }

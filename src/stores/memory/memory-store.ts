@@ -7,6 +7,7 @@ import type {
   Counts,
   DirectSteps,
   ListQuery,
+  Pace,
   Page,
   Place,
   SessionReply,
@@ -46,6 +47,9 @@ class MemoryStore extends Views implements Store {
     this.id = id
     this.#clock = clock
     this.#resident = new Resident({ policy: { version: 1, policy } })
+    clock.onCatchUp?.((isCatchingUp) => {
+      this.#resident.spares = isCatchingUp
+    })
     this.#resident.journal = {
       ran: (step) => {
         onStep?.(step)
@@ -68,8 +72,8 @@ class MemoryStore extends Views implements Store {
     return this.#resident.step(address, { command, facts, nowMs: this.#clock.nowMs() })
   }
 
-  async list(query: ListQuery): Promise<Page> {
-    return this.#resident.list(query)
+  async list(query: ListQuery, pace?: Pace): Promise<Page> {
+    return this.#resident.list(query, { clock: this.#clock, pace })
   }
 
   async openSession(request: SessionRequest): Promise<SessionReply> {
@@ -118,6 +122,10 @@ class MemoryStore extends Views implements Store {
 
   waiting(): number {
     return this.#resident.counts().waiters
+  }
+
+  sessionsOf(node: string): number {
+    return this.#resident.sessions.countOf(node)
   }
 
   async close(): Promise<void> {

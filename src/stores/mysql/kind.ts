@@ -9,6 +9,11 @@ export const kind: StoreKind = {
     openMysqlStore({ url, ...(isPolicyChosen && { policy }), recordHistory: onStep !== undefined }),
   check: async (url) => ({ isSound: true, findings: await checkMysqlStore(url) }),
   repair: async () => ['a database looks after its own files: there is nothing to repair here'],
+  async raiseFences() {
+    throw new TypeError(
+      'only the fences of a file store are raised so; a database that takes over from another does it by itself',
+    )
+  },
   async migrate(url, { print }) {
     if (print) return [migrationsText()]
     const { applied, version } = await migrate(url)

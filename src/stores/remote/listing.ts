@@ -1,7 +1,7 @@
-import { type ResourceView, viewOf } from '../../core/index.ts'
+import { jsonSize, type ResourceView, viewOf } from '../../core/index.ts'
 import { nameOf } from '../address.ts'
 import { hasSomethingToShow, WAITERS_SHOWN } from '../listing.ts'
-import type { Address, ListQuery, Page } from '../store.ts'
+import type { Address, ListQuery, Pace, Page } from '../store.ts'
 import type { View } from '../views.ts'
 import type { Backend } from './backend.ts'
 
@@ -9,18 +9,27 @@ import type { Backend } from './backend.ts'
 type Inspect = (address: Address, view: View<ResourceView>) => Promise<ResourceView | undefined>
 
 /** One page, by name. What the database can filter it does; a node is looked for in the views of those that name it. */
-export async function listOf(backend: Backend, inspect: Inspect, query: ListQuery): Promise<Page> {
+export async function listOf(
+  backend: Backend,
+  inspect: Inspect,
+  { query, pace }: { readonly query: ListQuery; readonly pace: Pace | undefined },
+): Promise<Page> {
   const { limit, node } = query
   const found = await backend.find(query)
-  const addresses = found.slice(0, limit)
   const views: ResourceView[] = []
-  for (const address of addresses) {
+  let bytes = 0
+  for (const [index, address] of found.slice(0, limit).entries()) {
+    await pace?.pause()
     const view = await inspect(address, (resource) => viewOf(resource, node === undefined ? WAITERS_SHOWN : Infinity))
-    if (view && hasSomethingToShow(view) && (node === undefined || names(view, node)))
-      views.push({ ...view, waiters: view.waiters.slice(0, WAITERS_SHOWN) })
+    if (view && hasSomethingToShow(view) && (node === undefined || names(view, node))) {
+      const shown = { ...view, waiters: view.waiters.slice(0, WAITERS_SHOWN) }
+      views.push(shown)
+      bytes += jsonSize(shown)
+    }
+    const isFull = index + 1 === limit || bytes >= (pace?.pageBytes ?? Infinity)
+    if (isFull) return { resources: views, ...(index + 1 < found.length && { next: nameOf(address) }) }
   }
-  const last = addresses.at(-1)
-  return { resources: views, ...(found.length > limit && last && { next: nameOf(last) }) }
+  return { resources: views }
 }
 
 function names({ grants, waiters, references, kept }: ResourceView, node: string): boolean {

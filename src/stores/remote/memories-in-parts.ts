@@ -1,11 +1,11 @@
-import { type AskName, askName, type Remembered } from '../../core/index.ts'
+import { type AskName, askName, type WritableRemembered } from '../../core/index.ts'
 import { NotLoaded } from './parts.ts'
 
 /**
  * What is remembered of the asks that were read, and what steps have changed of it. Whatever is due counts as forgotten;
  * it is cleared away by and by.
  */
-export class MemoriesInParts<Value extends Memory> implements Remembered<Value> {
+export class MemoriesInParts<Value extends Memory> implements WritableRemembered<Value> {
   readonly #read: ReadonlyMap<string, readonly Value[]>
   /** By the name of the ask, then by node: the new value, or nothing where it has to go. */
   readonly #changes = new Map<string, Changed<Value>>()

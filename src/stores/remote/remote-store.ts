@@ -3,6 +3,7 @@ import type {
   Address,
   Counts,
   ListQuery,
+  Pace,
   Page,
   Place,
   SessionReply,
@@ -92,8 +93,8 @@ class RemoteStore extends Views implements Store {
     return reply as ReplyTo<C> | Refused
   }
 
-  list(query: ListQuery): Promise<Page> {
-    return listOf(this.#backend, (address, view) => this.inspect(address, view), query)
+  list(query: ListQuery, pace?: Pace): Promise<Page> {
+    return listOf(this.#backend, (address, view) => this.inspect(address, view), { query, pace })
   }
 
   async openSession(request: SessionRequest): Promise<SessionReply> {

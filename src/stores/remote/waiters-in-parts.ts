@@ -1,4 +1,4 @@
-import type { Waiter, Waiters } from '../../core/index.ts'
+import type { Waiter, WritableWaiters } from '../../core/index.ts'
 import { NotLoaded, type Parts, partName } from './parts.ts'
 
 /** What is written of a resource's waiters with the resource itself. */
@@ -9,8 +9,11 @@ export interface WaiterTotals {
   readonly dueFromMs?: number | undefined
 }
 
+/** A longer queue is not read to find out how many of it are of one node. */
+const COUNTED_MAX = 1_000
+
 /** The waiters of one resource, as far as they were read, and what steps have changed of them. */
-export class WaitersInParts implements Waiters {
+export class WaitersInParts implements WritableWaiters {
   readonly #parts: Parts
   readonly #counts: Map<string, number>
   readonly #present = new Map<number, Waiter>()
@@ -39,6 +42,13 @@ export class WaitersInParts implements Waiters {
 
   count(operation: string): number {
     return this.#counts.get(operation) ?? 0
+  }
+
+  countOf(operation: string, node: string): number {
+    const count = this.count(operation)
+    if (!this.#isWhole(operation) && count <= COUNTED_MAX)
+      throw new NotLoaded({ what: 'first', operation, count: count + 1 })
+    return this.#ofQueue(operation).filter((waiter) => waiter.node === node).length
   }
 
   operations(): string[] {

@@ -1,16 +1,51 @@
-import { type Resource, viewOf } from '../../core/index.ts'
+import { jsonSize, type Resource, type ResourceView, viewOf } from '../../core/index.ts'
 import { hasSomethingToShow, WAITERS_SHOWN } from '../listing.ts'
-import type { ListQuery, Page } from '../store.ts'
+import type { ListQuery, Pace, Page } from '../store.ts'
 import type { Shards } from './shards.ts'
 import type { Slot } from './slot.ts'
 
-/** There may be a million: so many are looked at in one turn, and others have theirs in between. */
-const TURN = 5_000
+/** There may be a million: after so many it is asked whether others want their turn. */
+const PIECE = 500
 
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+const unhurried: Pace = {
+  pause: () => new Promise((resolve) => setImmediate(resolve)),
+  pageBytes: Infinity,
+}
 
-/** One page of what is in memory, by name. Whole texts are read only for those that are shown. */
-export async function listOf(shards: Shards, query: ListQuery, pause: () => Promise<void> = nextTurn): Promise<Page> {
+/**
+ * One page of what is in memory, by name. Whole texts are read only for those that are shown; before that `settle` sees to it that
+ * what has ended there is seen to have.
+ */
+export async function listOf(
+  shards: Shards,
+  query: ListQuery,
+  pace: Pace = unhurried,
+  settle: (name: string) => void = () => {},
+): Promise<Page> {
+  const { limit } = query
+  const found = await namesOf(shards, query, pace)
+  const resources: ResourceView[] = []
+  let bytes = 0
+  for (const [index, name] of found.slice(0, limit).entries()) {
+    // As it is now: it may have changed or gone meanwhile.
+    settle(name)
+    const slot = shards.peek(name)
+    if (!slot || !matches(shards, slot, query)) continue
+    const view = viewOf(shards.resourceOf(slot), WAITERS_SHOWN)
+    // What is only remembered for those who ask again is nothing to show: such a page is shorter.
+    if (!hasSomethingToShow(view)) continue
+    resources.push(view)
+    bytes += jsonSize(view)
+    if (bytes >= pace.pageBytes) return { resources, ...(index + 1 < found.length && { next: name }) }
+    const turn = pace.pause()
+    if (turn) await turn
+  }
+  const next = found.length > limit ? found[limit - 1] : undefined
+  return { resources, ...(next !== undefined && { next }) }
+}
+
+/** The names of those that are wanted, and of the one after them. */
+async function namesOf(shards: Shards, query: ListQuery, pace: Pace): Promise<string[]> {
   const { after, limit } = query
   let found: string[] = []
   let seen = 0
@@ -18,18 +53,10 @@ export async function listOf(shards: Shards, query: ListQuery, pause: () => Prom
     const { name } = slot
     if ((after === undefined || name > after) && matches(shards, slot, query)) found.push(name)
     if (found.length > 4 * limit + 1_000) found = first(found, limit + 1)
-    if (++seen % TURN === 0) await pause()
+    const turn = ++seen % PIECE === 0 ? pace.pause() : undefined
+    if (turn) await turn
   }
-  found = first(found, limit + 1)
-  const next = found.length > limit ? found[limit - 1] : undefined
-  // As they are now: some may have changed or gone meanwhile.
-  const slots = found.slice(0, limit).flatMap((name) => shards.peek(name) ?? [])
-  const views = slots
-    .filter((slot) => matches(shards, slot, query))
-    .map((slot) => viewOf(shards.resourceOf(slot), WAITERS_SHOWN))
-  // What is only remembered for those who ask again is nothing to show: such a page is shorter.
-  const resources = views.filter(hasSomethingToShow)
-  return { resources, ...(next !== undefined && { next }) }
+  return first(found, limit + 1)
 }
 
 /** The first of these names, each once. */

@@ -12,19 +12,22 @@ import {
   type Step,
   step,
 } from '../../core/index.ts'
-import type {
-  Address,
-  AskAt,
-  Counts,
-  ListQuery,
-  Page,
-  Place,
-  SessionReply,
-  SessionRequest,
-  VersionedPolicy,
+import {
+  type Address,
+  type AskAt,
+  type Clock,
+  type Counts,
+  type ListQuery,
+  type Pace,
+  type Page,
+  type Place,
+  SESSION_LOST,
+  type SessionReply,
+  type SessionRequest,
+  type VersionedPolicy,
 } from '../store.ts'
 import { listOf } from './listing.ts'
-import { ResidentSessions } from './sessions.ts'
+import { type EndingPlace, ResidentSessions, type SessionEnd } from './sessions.ts'
 import { type Dormancy, Shards } from './shards.ts'
 import type { Slot } from './slot.ts'
 
@@ -48,7 +51,7 @@ interface Taking<C extends Command> {
 interface Journal {
   ran(step: StepTaken): void
   opened?(session: SessionRequest): void
-  ended?(session: string): void
+  ended?(session: string, how: SessionEnd): void
 }
 
 interface ResidentOptions {
@@ -67,6 +70,8 @@ export class Resident {
   /** Of the rules: an older one while what was done under it is done again. */
   edition = EDITION
   journal: Journal | undefined
+  /** Nothing runs out now (`Clock.onCatchUp`). */
+  spares = false
   /** Called before a resource changes, for whoever copies it just then. */
   beforeChange: ((slot: Slot) => void) | undefined
   #grants = 0
@@ -79,6 +84,7 @@ export class Resident {
 
   step<C extends Command>(address: Address, taking: Taking<C>): ReplyTo<C> | Refused {
     this.#endDueSessions(taking.nowMs)
+    if (this.sessions.isEnding) this.#endPlacesAt(this.shards.get(address), taking.nowMs)
     return this.#take(address, taking)
   }
 
@@ -93,21 +99,28 @@ export class Resident {
   /** The resource as it is at this moment, its due deadlines applied. */
   read(address: Address, nowMs: number): Resource | undefined {
     this.#endDueSessions(nowMs)
+    if (this.sessions.isEnding) this.#endPlacesAt(this.shards.get(address), nowMs)
     const slot = this.shards.get(address)
     if (slot === undefined) return undefined
-    if ((this.shards.deadlineMs(slot) ?? Infinity) > nowMs) return this.shards.resourceOf(slot)
+    if ((this.shards.deadlineMs(slot) ?? Infinity) > nowMs || this.spares) return this.shards.resourceOf(slot)
     this.#take(address, { command: { type: 'expire' }, nowMs })
     const after = this.shards.get(address)
     return after && this.shards.resourceOf(after)
   }
 
-  list(query: ListQuery): Promise<Page> {
-    return listOf(this.shards, query)
+  list(query: ListQuery, { clock, pace }: { readonly clock: Clock; readonly pace?: Pace | undefined }): Promise<Page> {
+    return listOf(this.shards, query, pace, (name) => {
+      if (this.sessions.isEnding) this.#endPlacesAt(this.shards.peek(name), clock.nowMs())
+    })
   }
 
   openSession(request: SessionRequest, nowMs: number): SessionReply {
     this.#endDueSessions(nowMs)
-    if (!this.sessions.isAlive(request.session)) this.journal?.opened?.(request)
+    if (!this.sessions.isAlive(request.session)) {
+      // What hangs off its earlier life has not all gone yet.
+      if (this.sessions.isEnding && this.sessions.isEndingNow(request.session)) return SESSION_LOST
+      this.journal?.opened?.(request)
+    }
     return this.sessions.open(request, nowMs)
   }
 
@@ -119,7 +132,8 @@ export class Resident {
   /** Closed by its client: what hung off it was left. */
   closeSession(session: string, nowMs: number): void {
     this.#endDueSessions(nowMs)
-    this.#endSession(session, 'leave', nowMs)
+    this.#endSession(session, 'leave')
+    this.#endPlaces(nowMs)
   }
 
   places(session: string): readonly Place[] | undefined {
@@ -127,10 +141,13 @@ export class Resident {
   }
 
   sweep(limit: number, nowMs: number): void {
+    if (this.sessions.isEnding) this.#endPlaces(nowMs)
+    if (this.spares) return
     this.#endDueSessions(nowMs)
     for (let count = 0; count < limit; count++) {
       const slot = this.shards.due(nowMs)
       if (!slot) return
+      if (this.sessions.isEnding) this.#endPlacesAt(slot, nowMs)
       this.#take(slot, { command: { type: 'expire' }, nowMs })
     }
   }
@@ -155,11 +172,12 @@ export class Resident {
       const { grants, waiters, places } = this.shards.holdings(slot)
       this.#grants += grants
       this.#waiters += waiters
-      this.sessions.follow(slot, { gained: places, lost: [] })
+      this.sessions.found(slot, places)
     }
   }
 
   nextDeadlineMs(): number | undefined {
+    if (this.sessions.isEnding) return AT_ONCE
     const ofSessionsMs = this.sessions.nextDeadlineMs()
     const nextMs = this.shards.nextDeadlineMs()
     return ofSessionsMs === undefined ? nextMs : Math.min(ofSessionsMs, nextMs ?? Infinity)
@@ -185,6 +203,9 @@ export class Resident {
       fenceFloor: this.shards.fenceFloorOf(slot),
       actsFor: facts?.actsFor,
       mayQueue: facts?.mayQueue,
+      spares: facts?.spares,
+      hasRoom: facts?.hasRoom,
+      mayReference: facts?.mayReference,
       sessionAlive: session === undefined || this.sessions.isAlive(session),
       edition: this.edition,
       nextDeadlineMs,
@@ -212,6 +233,8 @@ export class Resident {
   }
 
   #take<C extends Command>(address: Address, taking: Taking<C>): ReplyTo<C> | Refused {
+    if (this.spares && !taking.facts?.spares)
+      return this.#take(address, { ...taking, facts: { ...taking.facts, spares: true } })
     const { reply, events } = this.run(address, taking)
     if (!this.journal) return reply
     const { command, facts, nowMs } = taking
@@ -222,16 +245,36 @@ export class Resident {
   }
 
   #endDueSessions(nowMs: number): void {
-    for (let id = this.sessions.due(nowMs); id !== undefined; id = this.sessions.due(nowMs))
-      this.#endSession(id, 'session-lost', nowMs)
+    if (this.spares) return
+    let id = this.sessions.due(nowMs)
+    if (id === undefined) return
+    for (; id !== undefined; id = this.sessions.due(nowMs)) this.#endSession(id, 'session-lost')
+    this.#endPlaces(nowMs)
   }
 
-  #endSession(session: string, type: 'leave' | 'session-lost', nowMs: number): void {
+  #endSession(session: string, how: SessionEnd): void {
     if (!this.sessions.isAlive(session)) return
-    this.journal?.ended?.(session)
-    for (const place of this.sessions.end(session)) {
-      const { operation, node, owner } = place
-      this.#take(place, { command: { type, session, operation, node, owner }, nowMs })
-    }
+    this.journal?.ended?.(session, how)
+    this.sessions.end(session, how)
+  }
+
+  /** A few of those that sessions have left behind; sweeps go on with the others, and whoever asks for one finds it ended. */
+  #endPlaces(nowMs: number): void {
+    for (const place of this.sessions.ending(PLACES_TOGETHER)) this.#endPlace(place, nowMs)
+  }
+
+  #endPlacesAt(slot: Slot | undefined, nowMs: number): void {
+    if (slot) for (const place of this.sessions.endingAt(slot)) this.#endPlace(place, nowMs)
+  }
+
+  #endPlace(place: EndingPlace, nowMs: number): void {
+    const { at, how: type, session, operation, node, owner } = place
+    this.#take(at, { command: { type, session, operation, node, owner }, nowMs })
+    this.sessions.ended(place)
   }
 }
+
+/** So many places of ended sessions are taken away in one turn: others have theirs in between. */
+const PLACES_TOGETHER = 200
+
+const AT_ONCE = 0

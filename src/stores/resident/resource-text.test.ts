@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Resource, resourceInMemory } from '../../core/index.ts'
+import { memoriesToWrite, type Resource, resourceInMemory } from '../../core/index.ts'
 import { resourceFromText, resourceToText } from './resource-text.ts'
 
 const at = { namespace: 'default', resource: 'r' }
@@ -18,8 +18,9 @@ function told(count: number, result: Parameters<typeof keptOf>[0]): Resource {
   const resource = resourceInMemory('default', 'r')
   const reply = { status: 'refused', code: 'unknown-grant' } as const
   for (const [index, ask] of asks(count).entries()) {
-    if (index % 2 === 0) resource.answers.set(ask, keptOf(result))
-    else resource.released.set(ask, { node: 'n', fence: 0, reply, kept: keptOf(result), untilMs: 10 })
+    if (index % 2 === 0) memoriesToWrite(resource, 'answers').set(ask, keptOf(result))
+    else
+      memoriesToWrite(resource, 'released').set(ask, { node: 'n', fence: 0, reply, kept: keptOf(result), untilMs: 10 })
   }
   return resource
 }

@@ -2,11 +2,13 @@ import {
   type EndedAsk,
   type Json,
   type KeptAnswer,
+  memoriesToWrite,
   type Remembered,
   type RememberedInMemory,
   type Resource,
   resourceInMemory,
   type Waiter,
+  waitersToWrite,
 } from '../../core/index.ts'
 import { restore, type WrittenResource, writtenOf } from '../codec.ts'
 import type { Address } from '../store.ts'
@@ -47,11 +49,15 @@ export function resourceFromText(text: string, { namespace, resource: id }: Addr
   const written: WrittenWhole = JSON.parse(text)
   const resource = resourceInMemory(namespace, id)
   restore(resource, written)
-  for (const waiter of written.waiters ?? []) resource.waiters.append(waiter)
+  if (written.waiters) {
+    const waiters = waitersToWrite(resource)
+    for (const waiter of written.waiters) waiters.append(waiter)
+  }
   const shared = new SharedResults(written.results)
   const given = (kept: KeptAnswer) => shared.given(kept)
-  inMemory(resource.answers).fill(mapped(written.answers ?? [], given))
-  inMemory(resource.released).fill(mapped(written.released ?? [], (each) => mapKept(each, given)))
+  if (written.answers) inMemory(memoriesToWrite(resource, 'answers')).fill(mapped(written.answers, given))
+  if (written.released)
+    inMemory(memoriesToWrite(resource, 'released')).fill(mapped(written.released, (each) => mapKept(each, given)))
   return resource
 }
 

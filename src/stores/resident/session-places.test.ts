@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { nameOf } from '../address.ts'
-import { type Held, SessionPlaces } from './session-places.ts'
+import { type Held, type PlaceAt, placesAt, SessionPlaces } from './session-places.ts'
 
 const act = fc.record({
   isGained: fc.boolean(),
@@ -36,10 +36,15 @@ test('a session has the places that it has gained and not lost, as they came, an
         expect(places.all()).toEqual([...expected[session as 's'].values()])
       }
       const byName = [...expected.s].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, place]) => place)
-      expect(sessions.s.end()).toEqual(byName)
-      expect(sessions.s.all()).toEqual([])
-      expect(sessions.t.all()).toEqual([...expected.t.values()])
-      sessions.t.end()
+      const plain = ({ at: { namespace, resource }, operation, node, owner }: PlaceAt) => {
+        return { namespace, resource, operation, node, owner }
+      }
+      expect(sessions.s.some(60).map(plain)).toEqual(byName)
+      const first = [...expected.t.values()].slice(0, 2)
+      if (expected.t.size > 2) expect(sessions.t.some(2).map(plain)).toEqual(first)
+      expect(new Set(resources.flatMap(placesAt))).toEqual(new Set([...sessions.s.some(60), ...sessions.t.some(60)]))
+      for (const each of [sessions.s, sessions.t]) for (const place of each.some(60)) each.delete(place.at, place)
+      expect([sessions.s.all(), sessions.t.all()]).toEqual([[], []])
       expect(resources.map(({ places }) => places)).toEqual([undefined, undefined, undefined])
     }),
   )

@@ -7,9 +7,13 @@ export interface Held extends Address {
   places: HeldPlace | Map<string, HeldPlace> | undefined
 }
 
-/** A place of a session, with its neighbours in the list of that session. */
-interface HeldPlace extends SessionPlace {
+/** A place of a session, and the resource that it is on. */
+export interface PlaceAt extends SessionPlace {
   readonly at: Held
+}
+
+/** With its neighbours in the list of that session. */
+interface HeldPlace extends PlaceAt {
   before: HeldPlace | undefined
   after: HeldPlace | undefined
 }
@@ -57,15 +61,23 @@ export class SessionPlaces {
     return all
   }
 
-  /** Lets go of all of them. By name: the order in which they came is not kept by a store that is read again. */
-  end(): readonly Place[] {
-    const named = this.all().map((place) => ({ name: placeName(place), place }))
-    for (let place = this.#first; place; place = place.after) take(place.at, place)
-    this.#first = undefined
-    this.#last = undefined
-    this.#size = 0
+  /**
+   * So many of them at most. Where these are all, by name: the order in which they came is not kept by a store that is read
+   * again.
+   */
+  some(limit: number): readonly PlaceAt[] {
+    const some: PlaceAt[] = []
+    for (let place = this.#first; place && some.length < limit; place = place.after) some.push(place)
+    if (some.length < this.#size) return some
+    const named = some.map((place) => ({ name: placeName(plain(place)), place }))
     return named.sort((a, b) => (a.name < b.name ? -1 : 1)).map(({ place }) => place)
   }
+}
+
+/** The places of all sessions on a resource. */
+export function placesAt({ places }: Held): readonly PlaceAt[] {
+  if (places === undefined) return []
+  return places instanceof Map ? [...places.values()] : [places]
 }
 
 function find({ places }: Held, place: SessionPlace): HeldPlace | undefined {
@@ -96,7 +108,7 @@ function keyOf({ session, operation, node, owner }: SessionPlace): string {
   return `${session.length} ${operation.length} ${node.length} ${session}${operation}${node}${owner}`
 }
 
-function plain({ at, operation, node, owner }: HeldPlace): Place {
+function plain({ at, operation, node, owner }: PlaceAt): Place {
   return { namespace: at.namespace, resource: at.resource, operation, node, owner }
 }
 

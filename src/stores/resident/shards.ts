@@ -127,6 +127,17 @@ export class Shards {
       shard.fenceFloor = Math.max(shard.fenceFloor, floors[index] ?? 0)
   }
 
+  raiseAllFenceFloors(floor: number): void {
+    for (const shard of this.#shards) shard.fenceFloor = Math.max(shard.fenceFloor, floor)
+  }
+
+  /** Of all resources, also of those that are forgotten. Looks at every one of them. */
+  highestFence(): number {
+    let highest = Math.max(...this.fenceFloors)
+    for (const slot of this.all()) highest = Math.max(highest, this.resourceOf(slot).fence)
+    return highest
+  }
+
   /** After a step: an idle resource is forgotten and leaves its fence to its shard, another one is due when it says. */
   settle(slot: Slot, nextDeadlineMs: number | undefined): void {
     const resource = slot.live!
@@ -257,8 +268,7 @@ interface Shard {
 function runsOut({ grants, waiters }: Resource): boolean {
   if (waiters.size > 0) return true
   for (const { claimByMs, holds } of grants.values()) {
-    if (claimByMs !== undefined) return true
-    for (const { session } of holds.values()) if (session === undefined) return true
+    if (claimByMs !== undefined || holds.nextMs() < Infinity) return true
   }
   return false
 }

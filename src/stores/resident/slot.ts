@@ -27,6 +27,8 @@ export class Slot implements Held {
   order = 0
   /** Where it stands among the deadlines of its shard. */
   dueIndex = -1
+  /** How many sessions had ended when it was last looked at for their places. */
+  ends = 0
   /** Written down since this generation of the store began, or newer than that. */
   generation: number
 

@@ -109,7 +109,8 @@ class SideBySide {
   #facts(): Facts | undefined {
     const random = this.#random
     if (random.chance(0.7)) return undefined
-    return random.chance(0.3) ? { mayQueue: false } : { actsFor: [random.pick(nodes), random.pick(nodes)] }
+    if (random.chance(0.3)) return random.pick([{ mayQueue: false }, { hasRoom: false }, { mayReference: false }])
+    return { actsFor: [random.pick(nodes), random.pick(nodes)] }
   }
 
   async #session(): Promise<void> {

@@ -35,7 +35,7 @@ export class DurableStore {
   /** The store of one process; closing it is the death of that process. */
   open(process: Process): Store {
     const { scheduler, policy, random } = this.#options
-    const clock = new SteadyClock(() => scheduler.nowMs())
+    const clock = new SteadyClock({ rawMs: () => scheduler.nowMs() })
     beat(clock, process, scheduler)
     this.#options.history.push({ kind: 'server', nowMs: clock.nowMs(), what: 'started', count: 0 })
     const disk = this.#disk

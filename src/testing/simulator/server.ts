@@ -2,7 +2,15 @@ import type { Acquire, Facts } from '../../core/index.ts'
 import { type ErrorBody, errorBody, type Request } from '../../protocol/index.ts'
 import { requestSchemas } from '../../protocol/schemas.ts'
 import { Connection, type Wire } from '../../server/web-socket/connection.ts'
-import { type Asked, type Scope, Service, type Sink, StoreUnavailable, UnknownOutcome } from '../../service/index.ts'
+import {
+  type Asked,
+  ReadTurns,
+  type Scope,
+  Service,
+  type Sink,
+  StoreUnavailable,
+  UnknownOutcome,
+} from '../../service/index.ts'
 import type { Address, Store } from '../../stores/store.ts'
 import { Process, type Scheduler } from './scheduler.ts'
 
@@ -41,7 +49,9 @@ export class SimulatedServer {
       after: (delayMs: number, callback: () => void) => this.#scheduler.after(process, delayMs, callback),
     }
     const waiterLimit = this.#waiterLimit
-    this.#service = new Service({ store: this.#openStore(process), timers, eventLimit: 64, waiterLimit })
+    // The event loop of whoever simulates has nothing to do with it: no read ever waits.
+    const readTurns = new ReadTurns({ nowMs: () => 0, later: queueMicrotask })
+    this.#service = new Service({ store: this.#openStore(process), timers, eventLimit: 64, waiterLimit, readTurns })
   }
 
   crash(): void {
@@ -62,8 +72,12 @@ export class SimulatedServer {
   }
 
   /** An ask as the classic paths give it. */
-  async classic(command: Acquire & Address, facts?: Facts): Promise<object> {
-    return this.#service.command(command, facts).catch(failure)
+  async classic({ namespace, resource, ...command }: Acquire & Address, facts?: Facts): Promise<object> {
+    try {
+      return await this.#service.command({ namespace, resource }, command, facts)
+    } catch (error) {
+      return failure(error)
+    }
   }
 
   async answer(input: { type: Request['type'] }, facts?: Facts): Promise<object> {

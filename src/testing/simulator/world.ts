@@ -58,7 +58,7 @@ export class World {
     this.network = new Network({ scheduler: this.scheduler, random: this.random, swarm })
     this.policy = policyOf(swarm)
     // A server that keeps all in memory has a clock that stands still while it is paused; a shared store has its own.
-    const steady = new SteadyClock(() => this.scheduler.nowMs())
+    const steady = new SteadyClock({ rawMs: () => this.scheduler.nowMs() })
     const clock = swarm.mode === 'single' ? steady : this.scheduler
     const record = (entry: HistoryRecord) => this.history.push(entry)
     const memory = openMemoryStore({ clock, policy: this.policy, onStep: (step) => record({ kind: 'step', ...step }) })

@@ -150,6 +150,9 @@ export const acts = fc.array(
     ),
     actsFor: sometimes(fc.constantFrom(['a'], ['b'], ['b', 'a'], []), 8),
     mayQueue: sometimes(fc.boolean(), 12),
+    spares: sometimes(fc.boolean(), 12),
+    hasRoom: sometimes(fc.boolean(), 12),
+    mayReference: sometimes(fc.boolean(), 12),
     /** Of the session that the command names, where it names one. */
     sessionAlive: sometimes(fc.boolean(), 12),
   }),

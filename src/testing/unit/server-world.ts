@@ -34,7 +34,7 @@ export function newWorld(
   const { policy, wrap = (store) => store, resultLimit, ...appOptions } = options
   const clock = new SimulatedClock()
   const store = wrap(openMemoryStore({ clock, ...(policy && { policy }) }))
-  const service = new Service({ store, timers: clock, resultLimit })
+  const service = new Service({ store, timers: clock, resultLimit, ...(options.log && { log: options.log }) })
   const app = buildApp({ service, timers: clock, ...appOptions })
   let listening: Promise<string> | undefined
   const url = () => {

@@ -2,6 +2,8 @@ import type { UnavailableError } from '../../client/errors.ts'
 import { Asks } from '../../client/stream/asks.ts'
 import { Connection } from '../../client/stream/connection.ts'
 import type { WireEnd } from '../../client/stream/wire.ts'
+import { type InputOf, promised } from '../../client/transport.ts'
+import type { RequestType } from '../../protocol/index.ts'
 import { SimulatedClock } from '../index.ts'
 import { clientClockOf } from './client-clock.ts'
 import { type FarEnd, testDial } from './client-stream.ts'
@@ -35,6 +37,10 @@ export function open({ clock = new SimulatedClock(), asks = new Asks() } = {}): 
     },
   })
   return { connection, far: ends[0]!, clock, useless }
+}
+
+export function callOn(connection: Connection, request: InputOf<RequestType>, limitMs: number) {
+  return promised((tell) => connection.send(request, limitMs, tell))
 }
 
 /** Longer than a request waits for others. */
