@@ -142,13 +142,13 @@ async function checkReferences() {
   }
 }
 
-async function checkStanding(client) {
+async function checkStanding(client, fence) {
   const session = `session-${client}`
   const renewed = await ask('/v1/sessions/renew', { session })
   if (renewed.status !== 'alive') fail(`${session}: ${JSON.stringify(renewed)}`)
   const { resource } = await ask(`/v1/resource?resource=held-${client}`)
   const [grant] = resource.grants
-  if (grant?.owner !== client || grant.fence !== 1) fail(`${client} lost its grant: ${JSON.stringify(resource)}`)
+  if (grant?.owner !== client || grant.fence !== fence) fail(`${client} lost its grant: ${JSON.stringify(resource)}`)
   if (resource.waiters[0]?.owner !== `${client}-waiter`) fail(`${client}-waiter lost its place`)
   counts.checks++
 }
@@ -158,16 +158,16 @@ async function live(client) {
   await ask('/v1/sessions/open', { session, node: client, ttlMs: TTL_MS })
   // Held from the first to the last moment, and waited for: both must stand through all restarts.
   const held = { operation: 'lock', resource: `held-${client}`, node: client, hold: '1', session }
-  await ask('/v1/acquire', { ...held, owner: client })
+  const { fence } = await ask('/v1/acquire', { ...held, owner: client })
   await ask('/v1/acquire', { ...held, owner: `${client}-waiter` })
   let kills = 0
   for (let count = 1; !isOver; count++) {
     const work = [lock, pull, refer][count % 3]
     await work(client, count)
-    if (count % 20 === 0) await checkStanding(client)
+    if (count % 20 === 0) await checkStanding(client, fence)
     if (kills < counts.kills) {
       kills = counts.kills
-      await checkStanding(client)
+      await checkStanding(client, fence)
       for (const outcome of outcomes.slice(-20)) await checkOutcome(outcome)
     }
   }
