@@ -82,13 +82,27 @@ test('numbers go on over frames', async () => {
   ])
 })
 
+test('sixteen requests do not wait for the end of the turn', async () => {
+  const { connection, far } = open()
+  for (let count = 0; count < 15; count++) void callOn(connection, renewal, 1_000)
+  expect(far.frames).toHaveLength(0)
+  for (let count = 0; count < 2; count++) void callOn(connection, renewal, 1_000)
+  expect(far.frames.map(({ from, requests }) => [from, requests?.length])).toEqual([[1, 16]])
+  await settled()
+  expect(far.frames.map(({ from, requests }) => [from, requests?.length])).toEqual([
+    [1, 16],
+    [17, 1],
+  ])
+})
+
 test('more requests than a frame may carry go into the next one, in order', async () => {
   const { connection, far, clock } = open()
-  for (let count = 0; count < 1_001; count++) void callOn(connection, renewal, 1_000)
+  const underWay = 8 * 16
+  for (let count = 0; count < underWay + 1_001; count++) void callOn(connection, renewal, 1_000)
   await clock.advance(HOLD_MS)
-  expect(far.frames.map(({ from, requests }) => [from, requests?.length])).toEqual([
-    [1, 1_000],
-    [1_001, 1],
+  expect(far.frames.slice(8).map(({ from, requests }) => [from, requests?.length])).toEqual([
+    [underWay + 1, 1_000],
+    [underWay + 1_001, 1],
   ])
 })
 

@@ -31,6 +31,11 @@ interface ConnectionOptions {
 
 /** With fewer of them, client and server would wait for one another; with more, frames would be small. */
 const FRAMES_UNDER_WAY = 8
+/**
+ * So many requests do not wait for the end of the turn: the server begins with them while this process makes the next ones.
+ * Otherwise each of the two would be idle while the other one works.
+ */
+const EARLY_REQUESTS = 16
 /** So long a request waits at most for frames that are under way. */
 const HOLD_MS = 2
 /** While so much has not left, nothing more is sent: it gathers. */
@@ -42,7 +47,7 @@ const REPEATED_MS = 60_000
 
 let connections = 0
 
-/** One connection: requests by number, their replies, and events. What comes up in a turn goes out in one frame. */
+/** One connection: requests by number, their replies, and events. What comes up in a turn goes out in one frame, or in a few. */
 export class Connection {
   /** Tells it from those before it. */
   readonly number = ++connections
@@ -78,7 +83,8 @@ export class Connection {
     const byMs = sentAtMs + limitMs
     this.#outbox.add(request)
     this.#calls.add({ request, tell, sentAtMs, byMs })
-    this.#later()
+    if (this.#outbox.requests >= EARLY_REQUESTS) this.#flush()
+    else this.#later()
     if (byMs < this.#checkAtMs) this.#checkAt(byMs)
   }
 
@@ -105,7 +111,7 @@ export class Connection {
       return
     }
     if (this.#underWay > 0) this.#underWay--
-    if (this.#outbox.hasRequests) this.#later()
+    if (this.#outbox.requests > 0) this.#later()
     const { store, replies, events, ended } = frame
     if (store !== undefined) {
       this.#isGreeted = true
@@ -158,18 +164,20 @@ export class Connection {
   #later(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    process.nextTick(() => this.#flush())
+    process.nextTick(() => {
+      this.#isScheduled = false
+      this.#flush()
+    })
   }
 
   #flush(): void {
-    this.#isScheduled = false
     const { wire } = this.#options
     while (!this.#isClosed && wire.unsent < UNSENT_MAX && !this.#isGathering()) {
       const text = this.#outbox.nextFrame(this.#calls.oldest)
       if (text === undefined) return
       this.#underWay++
       wire.send(text, () => {
-        if (this.#outbox.hasRequests) this.#later()
+        if (this.#outbox.requests > 0) this.#later()
       })
     }
   }
@@ -179,7 +187,7 @@ export class Connection {
    * frame, and one that is alone never waits.
    */
   #isGathering(): boolean {
-    if (this.#underWay < FRAMES_UNDER_WAY || !this.#outbox.hasRequests) return false
+    if (this.#underWay < FRAMES_UNDER_WAY || this.#outbox.requests === 0) return false
     if (!this.#isHolding) {
       this.#isHolding = true
       this.#options.clock.after(HOLD_MS, () => {

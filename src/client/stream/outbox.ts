@@ -24,8 +24,9 @@ export class Outbox {
     this.#connection = connection
   }
 
-  get hasRequests(): boolean {
-    return this.#requests.length > 0
+  /** How many requests wait to be sent. */
+  get requests(): number {
+    return this.#requests.length
   }
 
   /** Its number is the next one, from 1. */
