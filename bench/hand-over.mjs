@@ -10,11 +10,13 @@ import { compared, leftOut, quantile } from './lib/statistics.mjs'
 
 export const title = 'Hand-over between two processes, beside a ping over a bare `ws` stream'
 const program = fileURLToPath(new URL('tell-process.mjs', import.meta.url))
+/** In a round: with fewer, most of the code of both would still be interpreted, as in no server that has been up for a minute. */
+const TIMES = 400
 /** Between two of them, so that none falls into the work that follows another. */
 const REST_MS = 3
 const is = (name) => (line) => line[name] !== undefined
 
-export async function measure({ rounds = 7, times = 100 }) {
+export async function measure({ rounds = 7, times = TIMES }) {
   const why = whyNoPeers()
   if (why) return { rows: [leftOut({ what: 'hand-over', why })] }
   const [server, floor] = [await startBaton(), await startFloor('ws')]
