@@ -40,6 +40,8 @@ export class Ask implements Closable {
   #hasQueued = false
   /** Why the last try has no reply; absent once one has come. */
   #unanswered: UnavailableError | undefined
+  /** Of a turn that has come: it went out at once, and its reply is waited for when the ask has woken up. */
+  #claim: { readonly sent: SentAsk; readonly reply: Promise<AcquireReply> } | undefined
 
   constructor(wiring: Wiring, spec: AskSpec, patience: Patience) {
     this.#wiring = wiring
@@ -119,6 +121,15 @@ export class Ask implements Closable {
     return this.#report
   }
 
+  /** The claim need not wait until all that sleeps is awake. */
+  handedOver(sent: SentAsk): void {
+    if (this.#interrupt.isStopped || !sent.isHandedOver || !sent.session.isAlive()) return
+    const reply = this.#wiring.contact.try<'acquire'>(sent.nextRequest(this.#patience), this.#limits(0))
+    // Where it is given up meanwhile, nobody waits for it any more.
+    reply.catch(() => {})
+    this.#claim = { sent, reply }
+  }
+
   #nextSetback(): Backoff {
     this.#setbacks ??= new Backoff(this.#wiring.random)
     return this.#setbacks
@@ -162,8 +173,10 @@ export class Ask implements Closable {
         interrupt.throwIfStopped()
         const session = sessions.current ?? (await interrupt.wait(sessions.alive()))
         const sent = this.#sentUnder(session)
-        const request = sent.nextRequest(this.#patience)
-        const reply = await interrupt.wait(contact.try<'acquire'>(request, this.#limits(backoff.tries)))
+        const claim = this.#claim
+        this.#claim = undefined
+        const ask = () => contact.try<'acquire'>(sent.nextRequest(this.#patience), this.#limits(backoff.tries))
+        const reply = await interrupt.wait(claim?.sent === sent ? claim.reply : ask())
         this.#unanswered = undefined
         return { sent, reply }
       } catch (caught) {

@@ -13,9 +13,12 @@ import type { Wiring } from './wiring.ts'
 
 export type AcquireReply = ReplyOf<'acquire'>
 
-/** Who tells the caller how its ask stands. Made when there is something to tell. */
+/** Whose ask it is. */
 interface Reporter {
+  /** Tells the caller how its ask stands. Made when there is something to tell. */
   readonly report: WaitReport
+  /** It sleeps, and its turn has come. */
+  handedOver(sent: SentAsk): void
 }
 
 /** Where it stands with the server, as far as is known here. */
@@ -145,6 +148,8 @@ export class SentAsk implements StreamListener, SessionUser {
       case 'granted':
         if (!event.handOver) return
         if (this.#stage === 'open') this.#stage = 'handed-over'
+        // Not here: in process this is told in the middle of a step.
+        if (this.#news.is === 'awaited') queueMicrotask(() => this.#reporter.handedOver(this))
         break
       case 'ended':
         this.#ended = event

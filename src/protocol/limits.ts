@@ -13,7 +13,7 @@ export const LIMITS = {
   keepMaxMs: 366 * 24 * 3_600_000,
   batch: 1_000,
   /** What the reads of one reply tell in all, about: a page ends early, and in a batch the reads beyond it are refused. */
-  replyBytes: 4 * 1024 * 1024,
+  replyBytes: 256 * 1024,
   page: 1_000,
   policyNamespaces: 1_000,
   policyRows: 1_000,

@@ -14,7 +14,7 @@ const CLOSE = 'Connection: close\r\n'
 const DOCUMENTS = 500
 
 test('requests that are sent ahead are all answered, in their order', async () => {
-  const world = newWorld()
+  const world = newWorld({ limits: { requestsAhead: 100 } })
   const socket = await rawSocket(world)
   const names = Array.from({ length: 80 }, (_, index) => `r${index}`)
   const lines = names.map((name, index) => (index % 3 === 0 ? get(`/v1/resource?resource=${name}`) : acquire(name)))
@@ -64,6 +64,17 @@ test('more requests than may be sent ahead are refused, in their turn, and the c
   expect(await isHeld(world, 'beyond')).toBe(false)
 })
 
+test('of what is sent beyond them, nothing is even parsed', async () => {
+  const world = newWorld({ limits: { requestsAhead: 5 } })
+  let requests = 0
+  await world.url()
+  world.app.server.on('request', () => requests++)
+  const socket = await rawSocket(world)
+  socket.write(get('/healthz').repeat(1_000))
+  await readToEnd(socket)
+  expect(requests).toBeLessThanOrEqual(8)
+})
+
 test('what Node would refuse by itself waits for its turn too', async () => {
   const world = newWorld({ limits: { requestsAhead: 5 } })
   const socket = await rawSocket(world)
@@ -104,7 +115,7 @@ test('a request behind an event stream has no turn: the connection is cut in tim
 })
 
 test('answers that nobody reads, on many connections, are cut when they need too much room', async () => {
-  const world = newWorld({ limits: { allStreamsBytes: MIB } })
+  const world = newWorld({ limits: { allStreamsBytes: MIB, requestsAhead: 500 } })
   for (let count = 0; count < 8; count++) {
     const socket = await rawSocket(world, { isDeaf: true })
     socket.write(get('/openapi.json').repeat(500))

@@ -82,6 +82,7 @@ class Turns {
     }
     if (this.#beyond > 0 || this.#waiting.length === this.#options.ahead) this.#beyond++
     if (this.#beyond < 2) this.#waiting.push({ request, response })
+    if (this.#beyond === 1) stopParsing(this.#socket)
     this.#socket.pause()
     this.report()
   }
@@ -120,6 +121,18 @@ class Turns {
     response.writeHead(400, { ...headers, connection: 'close' }).end(body)
   }
 }
+
+/**
+ * What Node has read is parsed to its end, some thousand requests at once, whatever becomes of the socket. A request that is
+ * taken for an upgrade ends that, as all that follows one is no HTTP; and nothing of it is an upgrade where nobody says so
+ * (`upgrade` of the request stays false). Of a Node that has no such parser all requests come here, as they do without this.
+ */
+function stopParsing(socket: Socket & { readonly parser?: { onIncoming?: unknown } | null }): void {
+  if (typeof socket.parser?.onIncoming === 'function') socket.parser.onIncoming = () => TAKEN_FOR_AN_UPGRADE
+}
+
+/** What the parser's callback returns for one. */
+const TAKEN_FOR_AN_UPGRADE = 2
 
 function sent(this: Answer): void {
   this.turns?.next()

@@ -2,12 +2,14 @@ import type { ServerOptions as TlsOptions } from 'node:https'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { STORE_HEADER, type Token } from '../protocol/index.ts'
 import { type Log, noLog, type Service, systemTimers, type Timers } from '../service/index.ts'
+import { Accounts } from './accounts.ts'
 import { parseBodiesAsJson } from './body.ts'
 import { serveClassic } from './classic/index.ts'
 import { newFastify } from './connections.ts'
 import { keepDescriptors } from './descriptors.ts'
 import { serveEvents } from './events.ts'
 import { answerFailures, checkQueryEncoding } from './failures.ts'
+import { FairQueue } from './fair-queue.ts'
 import { type Asker, newGuard } from './guard.ts'
 import { serveHealth } from './health.ts'
 import { defaultLimits, type ServerLimits } from './limits.ts'
@@ -48,9 +50,11 @@ export function buildApp({
 }: AppOptions): FastifyInstance {
   const limits = { ...defaultLimits, ...options.limits }
   const guard = newGuard({ tokens, allowedHosts })
-  const posts = new Posts({ guard, log, storeId: service.storeId, maxBytes: limits.bodyBytes })
+  const queue = new FairQueue()
+  const accounts = new Accounts(guard)
+  const posts = new Posts({ guard, log, storeId: service.storeId, maxBytes: limits.bodyBytes, queue, accounts })
   const unsent = new Unsent({ limits, timers, log })
-  const app = newFastify({ limits, https: options.https, log, posts, unsent })
+  const app = newFastify({ limits, https: options.https, log, posts, unsent, queue, accounts })
   keepDescriptors(app.server, { log, timers })
   const wrongTokens = new WrongTokens({ timers, log })
   const identified = async ({ headers, method, raw }: FastifyRequest): Promise<Asker> => {
@@ -75,13 +79,13 @@ export function buildApp({
     else request.asker = await identified(request)
   })
   app.addHook('onRequest', async (request) => checkQueryEncoding(request))
-  parseBodiesAsJson(app)
+  parseBodiesAsJson(app, (request, work) => queue.run(accounts.ofRequest(request), work))
   answerFailures(app, log)
   const reading = new Reading(service, limits.replyBytes)
   serveRequests(app, { service, guard, log, posts, reading })
   serveBatch(app, { service, guard, log, posts, reading })
   serveEvents(app, { service, streams, guard })
-  serveWebSocket(app, { service, streams, guard, wrongTokens, limits, timers, log, unsent })
+  serveWebSocket(app, { service, streams, guard, wrongTokens, limits, timers, log, unsent, queue, accounts })
   serveClassic(app, { service, streams, guard, posts, log, timers })
   serveHealth(app, service)
   serveOpenApi(app, options.version ?? '0.0.0')

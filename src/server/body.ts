@@ -1,6 +1,7 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { scan } from 'secure-json-parse'
-import { DEPTH_MAX, isFlat, isTooDeep } from './depth.ts'
+import { DEPTH_MAX, isDeepText, isFlat, isTooDeep } from './depth.ts'
 import { Refusal } from './refusal.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -16,6 +17,8 @@ export function jsonFrom(body: Buffer | undefined): unknown {
   }
   if (text.length === 0) return undefined
   const notPlain = 'The body is not JSON, or has a key like __proto__; send plain JSON.'
+  const tooDeep = `The JSON is nested deeper than ${DEPTH_MAX} levels.`
+  if (isDeepText(text)) throw new Refusal('bad-request', tooDeep)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -24,7 +27,7 @@ export function jsonFrom(body: Buffer | undefined): unknown {
   }
   if (isFlat(value)) return value
   // Before it is searched: that takes as long as it is deep.
-  if (isTooDeep(value)) throw new Refusal('bad-request', `The JSON is nested deeper than ${DEPTH_MAX} levels.`)
+  if (isTooDeep(value)) throw new Refusal('bad-request', tooDeep)
   try {
     scan(value as object, { protoAction: 'error', constructorAction: 'error' })
   } catch {
@@ -33,15 +36,20 @@ export function jsonFrom(body: Buffer | undefined): unknown {
   return value
 }
 
-/** Every body is JSON. */
-export function parseBodiesAsJson(app: FastifyInstance): void {
+/** Every body is JSON. `inTurn` says when this request has its turn to be parsed. */
+export function parseBodiesAsJson(
+  app: FastifyInstance,
+  inTurn: (request: IncomingMessage, work: () => void) => void,
+): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
-    try {
-      done(null, jsonFrom(body as Buffer))
-    } catch (error) {
-      done(error as Error)
-    }
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, ({ raw }, body, done) => {
+    inTurn(raw, () => {
+      try {
+        done(null, jsonFrom(body as Buffer))
+      } catch (error) {
+        done(error as Error)
+      }
+    })
   })
   // GET /lock/status may carry its fields in a body.
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true })

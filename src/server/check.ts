@@ -4,6 +4,9 @@ import { requestSchemas } from '../protocol/schemas.ts'
 import { isSurely } from './compiled-checks.ts'
 import { Refusal } from './refusal.ts'
 
+/** More than any request has. */
+const FIELDS_MAX = 64
+
 /** The request that this input makes, checked and with its defaults filled in. */
 export function check(type: RequestType, input: unknown, where = ''): Request {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
@@ -12,6 +15,12 @@ export function check(type: RequestType, input: unknown, where = ''): Request {
   const fields = input as Record<string, unknown>
   fields.type ??= type
   if (fields.type === type && isSurely(type, fields)) return fields as unknown as Request
+  // To name what is wrong with each of them would take long.
+  if (Object.keys(fields).length > FIELDS_MAX)
+    throw new Refusal(
+      'bad-request',
+      `${where}The request has more than ${FIELDS_MAX} fields; leave out those that it does not take.`,
+    )
   const result = requestSchemas[type].safeParse(fields)
   if (result.success) return result.data
   throw new Refusal('bad-request', where + sentenceOf(result.error))

@@ -4,8 +4,10 @@ import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { errorBody, errors } from '../protocol/index.ts'
 import type { Log } from '../service/index.ts'
+import type { Accounts } from './accounts.ts'
 import { Answer, Answers } from './answers.ts'
 import { refuse } from './failures.ts'
+import type { FairQueue } from './fair-queue.ts'
 import type { ServerLimits } from './limits.ts'
 import { closeUnread } from './linger.ts'
 import type { Posts } from './posts.ts'
@@ -19,10 +21,12 @@ interface Connections {
   /** What is answered before Fastify. */
   readonly posts: Posts
   readonly unsent: Unsent
+  readonly queue: FairQueue
+  readonly accounts: Accounts
 }
 
 /** Fastify with limits on what a connection may cost: how long its request takes to arrive, how large it is. */
-export function newFastify({ limits, https, log, posts, unsent }: Connections): FastifyInstance {
+export function newFastify({ limits, https, log, posts, unsent, queue, accounts }: Connections): FastifyInstance {
   const options = {
     headersTimeout: limits.requestMs,
     // How often half-open connections are looked for.
@@ -49,7 +53,11 @@ export function newFastify({ limits, https, log, posts, unsent }: Connections): 
     unsent,
     ahead: limits.requestsAhead,
     serve: (request, response) => {
-      if (!refuseHead(request, response) && !posts.take(request, response)) serve(request, response)
+      if (refuseHead(request, response) || posts.take(request, response)) return
+      queue.run(accounts.ofRequest(request), () => {
+        // What waited for its turn may be of somebody who has gone.
+        if (!request.socket.destroyed) serve(request, response)
+      })
     },
   })
   const take: RequestListener = (request, response) => answers.take(request, response)

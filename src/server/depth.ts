@@ -1,6 +1,36 @@
 /** Deeper JSON than this is refused before anything recursive meets it. */
 export const DEPTH_MAX = 64
 
+/** Shorter texts are parsed in no time, however deep they are. */
+const LONG_CHARS = 4_096
+/** A frame, or a batch, is this much around a request. */
+const AROUND = 8
+
+const QUOTE = '"'.charCodeAt(0)
+const BACKSLASH = '\\'.charCodeAt(0)
+const BRACKET = '['.charCodeAt(0)
+const BRACKET_END = ']'.charCodeAt(0)
+const BRACE = '{'.charCodeAt(0)
+const BRACE_END = '}'.charCodeAt(0)
+
+/** Whether the text of some JSON is surely too deep: to parse it would take as long as a thousand requests. */
+export function isDeepText(text: string): boolean {
+  if (text.length < LONG_CHARS) return false
+  let depth = 0
+  let isInString = false
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (isInString) {
+      if (code === BACKSLASH) at++
+      else if (code === QUOTE) isInString = false
+    } else if (code === QUOTE) isInString = true
+    else if (code === BRACKET || code === BRACE) {
+      if (++depth > DEPTH_MAX + AROUND) return true
+    } else if (code === BRACKET_END || code === BRACE_END) depth--
+  }
+  return false
+}
+
 export function isTooDeep(root: unknown): boolean {
   if (isFlat(root)) return false
   let level: unknown[] = [root]

@@ -23,6 +23,8 @@ export interface Guard {
   admit(headers: IncomingHttpHeaders): void
   /** Whom the headers of a request are of; admits it too. */
   identify(headers: IncomingHttpHeaders, options?: { readonly isGet: boolean }): Asker
+  /** The token that the headers show, where there is one and it is known. */
+  tokenOf(headers: IncomingHttpHeaders): Token | undefined
   /** The facts of whoever asks, to be passed on with what it asks. */
   check(asker: Asker, asked: Request): Facts
   checkScope(asker: Asker, wanted: { scope: Scope; namespace?: string | undefined }): Facts
@@ -54,6 +56,7 @@ function openGuard(pages: PageRules): Guard {
       pages.check(headers)
       return isGet && isFromBrowser(headers) ? onlooker : anybody
     },
+    tokenOf: () => undefined,
     check: factsOf,
     checkScope: factsOf,
     checkClassic: factsOf,
@@ -79,6 +82,11 @@ class TokenGuard implements Guard {
     const token = this.#tokens.find(secret)
     if (!token) throw new UnknownToken()
     return { token, onlyLooks: isGet && isFromBrowser(headers) }
+  }
+
+  tokenOf({ authorization }: IncomingHttpHeaders): Token | undefined {
+    const secret = secretIn(authorization)
+    return secret === undefined ? undefined : this.#tokens.find(secret)
   }
 
   check(asker: Asker, asked: Request): Facts {

@@ -4,7 +4,7 @@ import { LIMITS } from '../protocol/index.ts'
 export interface ServerLimits {
   /** The largest body. Default: 64 KiB. */
   readonly bodyBytes: number
-  /** What the reads of one reply tell in all, about: a page ends early, and in a batch the reads beyond it are refused. Default: 4 MiB. */
+  /** What the reads of one reply tell in all, about: a page ends early, and in a batch the reads beyond it are refused. Default: 256 KiB. */
   readonly replyBytes: number
   /** Streams at a time, of both kinds. Default: 10,000. */
   readonly streams: number
@@ -17,7 +17,7 @@ export interface ServerLimits {
   readonly allStreamsBytes: number
   /** How long a reader may take nothing of what it is sent, before it is cut; up to twice that. Default: 30 s. */
   readonly unreadMs: number
-  /** Requests that may wait on one connection, sent ahead of the answers to those before them. Default: 100. */
+  /** Requests that may wait on one connection, sent ahead of the answers to those before them. Default: 32. */
   readonly requestsAhead: number
   /** How long a request may take to arrive. Default: 10 s. */
   readonly requestMs: number
@@ -33,7 +33,7 @@ export const defaultLimits: ServerLimits = {
   streamBytes: 256 * 1024,
   allStreamsBytes: 64 * 1024 * 1024,
   unreadMs: 30_000,
-  requestsAhead: 100,
+  requestsAhead: 32,
   requestMs: 10_000,
   idleMs: 65_000,
 }

@@ -12,6 +12,11 @@ export function closeUnread(request: IncomingMessage): void {
     request.pause()
     socket.pause()
     socket.end()
-    setTimeout(() => socket.destroy(), LINGER_MS).unref()
+    afterLinger(() => socket.destroy())
   }
+}
+
+/** When the other side has had the time to read what it was told last. */
+export function afterLinger(callback: () => void): void {
+  setTimeout(callback, LINGER_MS).unref()
 }

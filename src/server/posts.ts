@@ -2,7 +2,9 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerR
 import type { FastifyInstance } from 'fastify'
 import { type ErrorBody, STORE_HEADER } from '../protocol/index.ts'
 import type { Log } from '../service/index.ts'
+import type { Accounts } from './accounts.ts'
 import { jsonFrom } from './body.ts'
+import type { FairQueue } from './fair-queue.ts'
 import type { Asker, Guard } from './guard.ts'
 import { bodyOf } from './refusal.ts'
 
@@ -26,6 +28,8 @@ interface PostsOptions {
   readonly storeId: string
   /** Of a body. */
   readonly maxBytes: number
+  readonly queue: FairQueue
+  readonly accounts: Accounts
 }
 
 /**
@@ -75,7 +79,10 @@ export class Posts {
     request.on('data', (chunk: Buffer) => {
       body = body ? Buffer.concat([body, chunk]) : chunk
     })
-    request.on('end', () => this.#answer(route, body, { asker, response }))
+    const { queue, accounts } = this.#options
+    const account = accounts.ofRequest(request)
+    const inTurn = (work: () => void) => queue.run(account, () => request.socket.destroyed || work())
+    request.on('end', () => inTurn(() => this.#answer(route, body, { asker, response, inTurn })))
     return true
   }
 
@@ -88,7 +95,7 @@ export class Posts {
     }
   }
 
-  #answer(route: PostRoute, body: Buffer | undefined, { asker, response }: Exchange): void {
+  #answer(route: PostRoute, body: Buffer | undefined, { asker, response, inTurn }: Exchange): void {
     let answered: Answered | Promise<Answered>
     try {
       answered = route.answer(jsonFrom(body), asker, response)
@@ -98,7 +105,8 @@ export class Posts {
     }
     if (answered instanceof Promise)
       answered.then(
-        (later) => this.#send(route, later, response),
+        // To write a large reply takes a turn of its own.
+        (later) => inTurn(() => this.#send(route, later, response)),
         (error) => this.#refuse(route, error, response),
       )
     else this.#send(route, answered, response)
@@ -123,6 +131,8 @@ export class Posts {
 interface Exchange {
   readonly asker: Asker
   readonly response: ServerResponse
+  /** Does it when this client has its turn, unless it has gone. */
+  readonly inTurn: (work: () => void) => void
 }
 
 /** Whatever breaks on the way, there is nobody left to tell. */

@@ -137,7 +137,7 @@ test('what is left of a batch is not read when its client has gone; its steps ar
 
 test('of reads that are sent ahead on one connection, the next is made when the reply before it was sent', async () => {
   const { wrap, counted } = slowReads()
-  const world = newWorld({ wrap })
+  const world = newWorld({ wrap, limits: { requestsAhead: 100 } })
   // A reply that is larger than what the system takes for one who does not read.
   const policy = (await world.store.policy()).policy
   const large = Object.fromEntries(

@@ -1,6 +1,6 @@
-export { StoreUnavailable, UnknownOutcome } from '../stores/store.ts'
+export { type AskAt, StoreUnavailable, UnknownOutcome } from '../stores/store.ts'
 export type { Sink } from './catch-up.ts'
-export { SteadyClock, systemClock } from './clock.ts'
+export { processMs, SteadyClock, systemClock } from './clock.ts'
 export { isReading } from './commands.ts'
 export type { Scope } from './fan-out.ts'
 export type { ListenOptions } from './listening.ts'

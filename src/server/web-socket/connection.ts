@@ -1,5 +1,6 @@
 import {
   type ErrorBody,
+  errorBody,
   type ListenFrame,
   type ReplyOf,
   type RequestDefaults,
@@ -11,7 +12,9 @@ import {
 import { type Asked, isReading, type Scope, type Service } from '../../service/index.ts'
 import { STATE_PART_BYTES } from '../limits.ts'
 import { BadFrame, frameFrom } from './frame.ts'
+import { Inbox, type NumberedRequests } from './inbox.ts'
 import { type NumberedRead, Reads } from './reads.ts'
+import { Released } from './released.ts'
 
 /** What carries frames: a WebSocket, or what a test has in its place. In order, and each once at most. */
 export interface Wire {
@@ -40,11 +43,19 @@ interface ConnectionOptions {
   readonly onWaiting?: (change: number) => void
   /** What one read tells, about. Default: that of the service. */
   readonly replyBytes?: number
+  /** Does it when this client has its turn. Default: at once. */
+  readonly inTurn?: (work: () => void) => void
 }
 
 /** More requests than this are not read before some of them are answered. */
 const UNANSWERED_MAX = 10_000
+/** Frames that wait for their turn; with more, nothing is read. */
+const FRAMES_MAX = 8
 const LISTENS_MAX = 1_000
+/** Everything that happens is told to each of these. */
+const LISTENS_TO_ALL_MAX = 10
+
+const atOnce = (work: () => void) => work()
 
 /** What a client is told that does not read. */
 export const TOO_SLOW = 'more was told than was read; come back, and ask where things stand'
@@ -55,16 +66,18 @@ export const TOO_SLOW = 'more was told than was read; come back, and ask where t
  */
 export class Connection {
   readonly #options: ConnectionOptions
+  readonly #inTurn: (work: () => void) => void
+  readonly #inbox: Inbox
   #replies: [number: number, reply: ReplyOf<RequestType>][] = []
   #events: [listen: number, id: string, event: StreamedEvent][] = []
   #ended: [listen: number, refusal: ErrorBody][] = []
   readonly #listening = new Map<number, () => void>()
+  #listensToAll = 0
   readonly #reads = new Reads({
     answer: (read) => this.#read(read),
     mayGoOn: () => !this.#isClosed && !this.#isFull,
   })
-  /** Releases that were told, oldest first: what they ended is remembered until the client says that it knows. */
-  #released: { readonly number: number; readonly ask: Ask }[] = []
+  readonly #released = new Released()
   #defaults: RequestDefaults = {}
   /** Called when what was sent has been taken, or nearly all of it. */
   readonly #onTaken: (() => void)[] = []
@@ -72,22 +85,38 @@ export class Connection {
   #unanswered = 0
   #isPaused = false
   #isScheduled = false
+  #isInLine = false
   #isClosed = false
 
   constructor(options: ConnectionOptions) {
     this.#options = options
+    this.#inTurn = options.inTurn ?? atOnce
+    this.#inbox = new Inbox({
+      inTurn: this.#inTurn,
+      take: (text, ask) => this.#take(text, ask),
+      ask: (requests) => this.#ask(requests),
+    })
     options.wire.send(JSON.stringify({ store: options.service.storeId } satisfies ServerFrame))
   }
 
   receive(text: string): void {
     if (this.#isClosed) return
+    this.#inbox.add(text)
+    this.#pauseOrResume()
+  }
+
+  #take(text: string, ask: (requests: NumberedRequests) => void): void {
     try {
       const { defaults, from = 0, requests, acked, keep, listen, unlisten } = frameFrom(text, this.#lastNumber)
       if (defaults) this.#defaults = defaults
-      if (acked !== undefined) this.#forget(acked)
-      if (requests) this.#ask(from, requests, keep)
+      if (acked !== undefined) for (const ask of this.#released.upTo(acked)) this.#options.service.acknowledge(ask)
+      if (requests) {
+        this.#lastNumber = from + requests.length - 1
+        ask({ from, requests, keep })
+      }
       for (const each of listen ?? []) this.#listen(each)
       for (const id of unlisten ?? []) this.#unlisten(id)
+      this.#pauseOrResume()
     } catch (error) {
       if (!(error instanceof BadFrame)) throw error
       this.#options.wire.end('broken', error.message)
@@ -106,12 +135,13 @@ export class Connection {
   close(): void {
     this.#isClosed = true
     this.#reads.clear()
+    this.#inbox.clear()
     for (const stop of this.#listening.values()) stop()
     this.#listening.clear()
     for (const callback of this.#onTaken.splice(0)) callback()
   }
 
-  #ask(from: number, inputs: readonly unknown[], keep: readonly number[] | undefined): void {
+  #ask({ from, requests: inputs, keep }: NumberedRequests): void {
     const { service, check } = this.#options
     const asked: Asked[] = []
     const numbers: number[] = []
@@ -125,13 +155,12 @@ export class Connection {
         numbers.push(from + index)
       }
     }
-    this.#lastNumber = from + inputs.length - 1
     this.#unanswered += asked.length + reads.length
     service.callAll(asked, (index, reply, error) => {
       this.#unanswered--
       const number = numbers[index]!
       this.#reply(number, reply ?? this.#options.failure(error))
-      if (reply?.status === 'released' && !keep?.includes(number)) this.#noteReleased(number, asked[index]!)
+      if (reply?.status === 'released' && !keep?.includes(number)) this.#released.add(number, asked[index]!)
     })
     if (reads.length > 0) this.#reads.add(reads)
     this.#pauseOrResume()
@@ -156,36 +185,31 @@ export class Connection {
     return request
   }
 
-  #noteReleased(number: number, { request }: Asked): void {
-    // One that names no node means whichever its asker may act for, and that is not known when it is acknowledged.
-    if (request.type !== 'release' || request.node === undefined) return
-    const { namespace, resource, operation, node, owner, hold } = request
-    this.#released.push({ number, ask: { namespace, resource, operation, node, owner, hold } })
-  }
-
-  #forget(acked: number): void {
-    const released = this.#released
-    let count = 0
-    for (; count < released.length && released[count]!.number <= acked; count++)
-      this.#options.service.acknowledge(released[count]!.ask)
-    if (count > 0) this.#released = released.slice(count)
-  }
-
   #listen(frame: ListenFrame): void {
     const { id, scope, lastId } = frame
     if (this.#listening.has(id) || this.#listening.size >= LISTENS_MAX)
       throw new BadFrame('too many listens, or one twice')
+    const isToAll = scope.of === 'all'
+    if (isToAll && this.#listensToAll === LISTENS_TO_ALL_MAX) {
+      this.#ended.push([id, errorBody('too-many-streams')])
+      this.#later()
+      return
+    }
+    if (isToAll) this.#listensToAll++
     let stop: (() => void) | undefined
     let isOver = false
     this.#listening.set(id, () => {
       isOver = true
+      if (isToAll) this.#listensToAll--
       stop?.()
     })
     const namespace = scope.of === 'all' ? scope.namespace : undefined
     const sink = (event: StreamedEvent, eventId: string) => {
       if (isOver || (namespace !== undefined && 'namespace' in event && event.namespace !== namespace)) return
       this.#events.push([id, eventId, event])
-      this.#later()
+      // Whoever only watches may be one of thousands, and can wait.
+      if (scope.of === 'session') this.#later()
+      else this.#laterInTurn()
     }
     const wanted: Scope = scope.of === 'session' ? { ...scope, newsOnly: true } : scope
     const isResumable = scope.of !== 'session'
@@ -205,11 +229,9 @@ export class Connection {
     })
   }
 
-  #taken(): Promise<boolean> {
-    return new Promise((resolve) => {
-      if (this.#isClosed) resolve(false)
-      else this.#onTaken.push(() => resolve(!this.#isClosed))
-    })
+  async #taken(): Promise<boolean> {
+    if (!this.#isClosed) await new Promise<void>((resolve) => this.#onTaken.push(resolve))
+    return !this.#isClosed
   }
 
   #unlisten(id: number): void {
@@ -226,12 +248,25 @@ export class Connection {
   #later(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    queueMicrotask(() => this.#flush())
+    queueMicrotask(() => {
+      this.#isScheduled = false
+      this.#flush()
+    })
+  }
+
+  #laterInTurn(): void {
+    if (this.#isInLine) return
+    this.#isInLine = true
+    queueMicrotask(() =>
+      this.#inTurn(() => {
+        this.#isInLine = false
+        this.#flush()
+      }),
+    )
   }
 
   #flush(): void {
-    this.#isScheduled = false
-    if (this.#isClosed) return
+    if (this.#isClosed || this.#replies.length + this.#events.length + this.#ended.length === 0) return
     const { wire, unreadBytes } = this.#options
     const frame: ServerFrame = {
       ...(this.#replies.length > 0 && { replies: this.#replies }),
@@ -255,19 +290,10 @@ export class Connection {
   /** Who does not read its answers gets no more of them; events it gets, up to a limit. */
   #pauseOrResume(): void {
     const { wire } = this.#options
-    const isFull = this.#isFull || this.#unanswered > UNANSWERED_MAX
+    const isFull = this.#isFull || this.#unanswered > UNANSWERED_MAX || this.#inbox.size >= FRAMES_MAX
     if (isFull === this.#isPaused) return
     this.#isPaused = isFull
     if (isFull) wire.pause()
     else wire.resume()
   }
-}
-
-interface Ask {
-  readonly namespace: string
-  readonly resource: string
-  readonly operation: string
-  readonly node: string | undefined
-  readonly owner: string
-  readonly hold: string
 }

@@ -4,11 +4,16 @@ import type { FastifyInstance } from 'fastify'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { type ErrorBody, errors, FRAME_LIMITS, STORE_HEADER, streamRoute } from '../../protocol/index.ts'
 import type { Asked, Log, Service, Timers } from '../../service/index.ts'
+import type { Accounts } from '../accounts.ts'
 import { check, isRequestType } from '../check.ts'
 import { DEPTH_MAX, isTooDeep } from '../depth.ts'
+import type { FairQueue } from '../fair-queue.ts'
 import type { Asker, Guard } from '../guard.ts'
 import type { ServerLimits } from '../limits.ts'
+import { afterLinger } from '../linger.ts'
+import { networkOf } from '../network.ts'
 import { bodyOf, Refusal } from '../refusal.ts'
+import { Slowdown } from '../slowdown.ts'
 import type { Streams } from '../streams.ts'
 import { Held, type Unsent } from '../unsent.ts'
 import type { WrongTokens } from '../wrong-tokens.ts'
@@ -24,9 +29,16 @@ interface WebSocketOptions {
   readonly timers: Timers
   readonly log: Log
   readonly unsent: Unsent
+  readonly queue: FairQueue
+  readonly accounts: Accounts
 }
 
+/** Whose streams are counted together: a token's, or where there are none, those of a network. */
+type Source = object | string
+
 const HEARTBEAT_MS = 15_000
+/** Pings between two beats. A client needs none: it is sent some. */
+const PINGS_MAX = 1_000
 /** A client that has not been heard of for so many beats is gone, whatever TCP thinks. */
 const BEATS_MAX = 3
 
@@ -42,6 +54,7 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
     perMessageDeflate: false,
     maxPayload: FRAME_LIMITS.bytes + limits.bodyBytes,
   })
+  const broken = new Slowdown<Source>(options.timers)
   const beating = new Set<Client>()
   let stopBeat: (() => void) | undefined
   const beat = () => {
@@ -60,15 +73,22 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
       const refused = () => refuse(socket, bodyOf(error, options.log), service.storeId)
       return void options.wrongTokens.slow(error, socket).then(refused)
     }
-    server.handleUpgrade(request, socket, head, (webSocket) => {
+    const source = asker.token ?? networkOf(request.socket.remoteAddress ?? '')
+    const upgraded = (webSocket: WebSocket) => {
       const client = new Client(webSocket, asker, options)
       beating.add(client)
       stopBeat ??= options.timers.after(HEARTBEAT_MS, beat)
       const leave = streams.enter({ cut: () => webSocket.terminate() })
-      webSocket.on('close', () => {
+      // What is no WebSocket ends it with an error of its own.
+      webSocket.on('error', () => broken.note(source))
+      webSocket.on('close', (code) => {
+        if (code === CODES.broken) broken.note(source)
         beating.delete(client)
         leave()
       })
+    }
+    void broken.wait(source, socket).then(() => {
+      if (!socket.destroyed) server.handleUpgrade(request, socket, head, upgraded)
     })
   })
   app.addHook('preClose', async () => {
@@ -80,12 +100,21 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
 class Client {
   readonly #webSocket: WebSocket
   #silentBeats = 0
+  #pings = 0
 
-  constructor(webSocket: WebSocket, asker: Asker, { service, guard, limits, log, unsent }: WebSocketOptions) {
+  constructor(webSocket: WebSocket, asker: Asker, options: WebSocketOptions) {
+    const { service, guard, limits, log, unsent, queue } = options
     this.#webSocket = webSocket
+    const account = options.accounts.ofStream(asker)
+    // Nothing more of it is read: it may go on sending for ever.
+    const endSoon = () => {
+      setImmediate(() => webSocket.pause())
+      afterLinger(() => webSocket.terminate())
+    }
     const end = (code: number, why: string) => {
       webSocket.close(code, why.slice(0, 120))
-      if (code !== CODES.broken) webSocket.terminate()
+      if (code === CODES.broken) endSoon()
+      else webSocket.terminate()
     }
     const held = new Held({ cut: () => end(CODES.slow, TOO_SLOW) })
     let waiting = 0
@@ -122,6 +151,7 @@ class Client {
         report()
       },
       replyBytes: limits.replyBytes,
+      inTurn: (work) => queue.run(account, work),
     })
     webSocket.on('message', (data, isBinary) => {
       this.#silentBeats = 0
@@ -131,17 +161,21 @@ class Client {
     webSocket.on('pong', () => {
       this.#silentBeats = 0
     })
-    // Each was answered by a pong, which may be left unread as anything else.
-    webSocket.on('ping', taken)
+    webSocket.on('ping', () => {
+      // Each was answered by a pong, which may be left unread as anything else.
+      taken()
+      if (++this.#pings > PINGS_MAX) wire.end('broken', `more than ${PINGS_MAX} pings in ${HEARTBEAT_MS / 1_000} s`)
+    })
     webSocket.on('close', () => {
       connection.close()
       unsent.report(held, 0)
     })
-    // It is followed by 'close', and there is nobody left to tell.
-    webSocket.on('error', () => {})
+    // What came was no WebSocket any more, or its peer has gone. It was told so, where it is still there.
+    webSocket.on('error', endSoon)
   }
 
   beat(): void {
+    this.#pings = 0
     if (++this.#silentBeats > BEATS_MAX) this.#webSocket.terminate()
     else this.#webSocket.ping()
   }

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import WebSocket from 'ws'
 import type { Attack, Target } from './attack.ts'
 import { queueMany } from './read-attacks.ts'
@@ -132,7 +133,7 @@ export const streamAttacks: readonly Attack[] = [
         one: async () => {
           const socket = await rawSocket(target)
           socket.write(httpText('GET', '/v1/events', { token: target.tokens.observe }))
-          await new Promise((resolve) => socket.once('data', resolve).once('close', resolve))
+          await answered(socket)
           socket.destroy()
         },
       })
@@ -208,9 +209,14 @@ async function upgraded(target: Target) {
     'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
   }
   socket.write(httpText('GET', '/v1/stream', { token: target.tokens.node, headers }))
-  await new Promise((resolve) => socket.once('data', resolve).once('close', resolve))
+  await answered(socket)
   socket.pause()
   return socket
+}
+
+/** Something came, or it is closed. */
+async function answered(socket: Socket): Promise<void> {
+  if (!socket.destroyed) await new Promise((resolve) => socket.once('data', resolve).once('close', resolve))
 }
 
 async function endlessMessage(target: Target): Promise<void> {
@@ -221,7 +227,7 @@ async function endlessMessage(target: Target): Promise<void> {
   while (socket.writable && !target.signal.aborted) {
     const took = socket.write(part(isFirst))
     isFirst = false
-    if (!took) await new Promise((resolve) => socket.once('drain', resolve).once('close', resolve))
+    if (!took && !socket.destroyed) await new Promise((resolve) => socket.once('drain', resolve).once('close', resolve))
   }
   socket.destroy()
 }
