@@ -38,8 +38,10 @@ export function serveEvents(
     const { scope, namespace } = wanted(request)
     const { actsFor } = guard.checkScope(request.asker, { scope, namespace })
     streams.checkRoom()
+    const leave = scope.of === 'all' ? streams.watch() : undefined
     reply.hijack()
     const stream = streams.add(reply.raw, { heartbeat: true })
+    if (leave) stream.onClose(leave)
     stream.open(SSE_HEADERS, sseRetry(RETRY_MS))
     const sink: Sink = (event, id) => {
       if (namespace === undefined || isOf(event, namespace)) streams.send(stream, frameOf(event, id))

@@ -8,6 +8,8 @@ export interface ServerLimits {
   readonly replyBytes: number
   /** Streams at a time, of both kinds. Default: 10,000. */
   readonly streams: number
+  /** Of these, how many listen to everything: each step costs them all. Default: 500. */
+  readonly watchers: number
   /** What one stream may leave unread before it is cut. Default: 256 KiB. */
   readonly streamBytes: number
   /**
@@ -30,6 +32,7 @@ export const defaultLimits: ServerLimits = {
   bodyBytes: LIMITS.bodyBytes,
   replyBytes: LIMITS.replyBytes,
   streams: 10_000,
+  watchers: 500,
   streamBytes: 256 * 1024,
   allStreamsBytes: 64 * 1024 * 1024,
   unreadMs: 30_000,

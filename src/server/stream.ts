@@ -8,6 +8,9 @@ export class Stream {
   readonly #response: ServerResponse
   #pending = ''
   #pendingBytes = 0
+  /** Of what was written, when it was last looked at. */
+  #unread = 0
+  #isClosed = false
   #onClose: (() => void)[] = []
   /** Called when some of what was written was taken. */
   onTaken: () => void = () => {}
@@ -18,6 +21,7 @@ export class Stream {
   constructor(response: ServerResponse) {
     this.#response = response
     response.on('close', () => {
+      this.#isClosed = true
       this.#pending = ''
       this.#pendingBytes = 0
       const callbacks = this.#onClose
@@ -29,7 +33,7 @@ export class Stream {
   }
 
   get isClosed(): boolean {
-    return this.#response.closed || this.#response.destroyed
+    return this.#isClosed || this.#response.destroyed
   }
 
   /** Bytes gathered for the next write. */
@@ -39,12 +43,13 @@ export class Stream {
 
   /** Bytes written that the reader has not taken. */
   get unread(): number {
-    return this.#response.writableLength
+    this.#unread = this.#response.writableLength
+    return this.#unread
   }
 
   /** Bytes held for it in all. */
   get held(): number {
-    return this.isClosed ? 0 : this.waiting + this.#pendingBytes + this.#response.writableLength
+    return this.isClosed ? 0 : this.waiting + this.#pendingBytes + this.#unread
   }
 
   /** Called once, when the stream is over; at once if it is already. */
@@ -81,10 +86,12 @@ export class Stream {
     const untilTaken = this.#untilTaken
     this.#response.cork()
     this.#response.write(encode(text), () => {
+      this.#unread = this.#response.writableLength
       this.onTaken()
       this.#settle(untilTaken)
     })
     this.#response.uncork()
+    this.#unread = this.#response.writableLength
   }
 
   /** A reset, not an end: what is unread is dropped, and no client takes it for the end of what there is to say. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { SSE_HEARTBEAT } from '../protocol/index.ts'
-import type { Timers } from '../service/index.ts'
+import { processMs, type Timers } from '../service/index.ts'
 import type { ServerLimits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 import { Stream } from './stream.ts'
@@ -8,8 +8,8 @@ import { Held, type Unsent } from './unsent.ts'
 
 const HEARTBEAT_MS = 15_000
 
-/** How many streams are written in one turn of the event loop: requests are answered in between. */
-const FLUSH_SLICE = 200
+/** For so long streams are written in one turn of the event loop: requests are answered in between. */
+const FLUSH_MS = 2
 
 interface StreamsOptions {
   readonly limits: ServerLimits
@@ -32,6 +32,7 @@ export class Streams {
   #ready = new Set<Stream>()
   #encoded = { text: '', bytes: Buffer.alloc(0) }
   #measured = { text: '', bytes: 0 }
+  #watchers = 0
   #flushing = false
   #stopHeartbeat: (() => void) | undefined
   #closed = false
@@ -54,6 +55,17 @@ export class Streams {
   /** Throws where there is no room for one more: before anything was written. */
   checkRoom(): void {
     if (this.#closed || this.size >= this.#limits.streams) throw new Refusal('too-many-streams')
+  }
+
+  /** Counts one that listens to everything. Throws where there is no room for it; returns how to leave. */
+  watch(): () => void {
+    if (this.#watchers >= this.#limits.watchers) throw new Refusal('too-many-streams')
+    this.#watchers++
+    let isIn = true
+    return () => {
+      if (isIn) this.#watchers--
+      isIn = false
+    }
   }
 
   /** Counts one of another kind among them. Returns how to leave. */
@@ -107,10 +119,10 @@ export class Streams {
   }
 
   #flush(): void {
-    let count = 0
+    const endMs = processMs() + FLUSH_MS
     for (const stream of this.#ready) {
-      if (count++ === FLUSH_SLICE) break
       this.#write(stream, this.#all.get(stream)!)
+      if (processMs() >= endMs) break
     }
     this.#flushing = this.#ready.size > 0
     if (this.#flushing) setImmediate(() => this.#flush())

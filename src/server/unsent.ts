@@ -94,13 +94,13 @@ export class Unsent {
   }
 
   /**
-   * What is only gathered is written first, as it may be read at once. A quarter of the room is made at a time, so that a
+   * What is only gathered is written first, as it may be read at once. A twentieth of the room is made at a time, so that a
    * message costs little however many readers there are.
    */
   #makeRoom(): void {
     if (this.#isMakingRoom) return
     this.#isMakingRoom = true
-    const enough = 0.75 * this.#limits.allStreamsBytes
+    const enough = 0.95 * this.#limits.allStreamsBytes
     for (const { reader } of this.#holding) {
       if (this.#bytes <= enough) break
       reader.write?.()

@@ -230,7 +230,8 @@ export class Service {
   async #goOn(direct: DirectSteps, calling: Calling, from: number): Promise<void> {
     const { asked } = calling
     let next = from
-    while (next < asked.length && takesLong(asked[next]!.request)) await this.#callOne(calling, next++)
+    for (; next < asked.length && takesLong(asked[next]!.request); next++)
+      if (!this.#refusesOne(calling, next)) await this.#callOne(calling, next)
     if (next === asked.length) return
     this.#stepAll(direct, calling, next)
     this.#sweeper.arm()
@@ -240,11 +241,19 @@ export class Service {
   async #callInTurn(calling: Calling): Promise<void> {
     const under: Promise<void>[] = []
     for (const [index, { request }] of calling.asked.entries()) {
+      if (this.#refusesOne(calling, index)) continue
       if (!isStepping(request)) await Promise.all(under.splice(0))
       const called = this.#callOne(calling, index)
       if (isStepping(request)) under.push(called)
       else await called
     }
+  }
+
+  /** Whether nothing is to be waited for: all that may be read has been. */
+  #refusesOne({ asked, tell, budget }: Calling, index: number): boolean {
+    if (!budget.isSpent || !isReading(asked[index]!.request)) return false
+    tell(index, errorBody('not-read'))
+    return true
   }
 
   async #callOne({ asked, tell, budget }: Calling, index: number): Promise<void> {

@@ -1,6 +1,5 @@
 import {
   type ErrorBody,
-  errorBody,
   type ListenFrame,
   type ReplyOf,
   type RequestDefaults,
@@ -33,8 +32,11 @@ interface ConnectionOptions {
   readonly wire: Wire
   /** The request that an input makes, and what is known of whoever asks; or why it is none, or is not allowed. */
   readonly check: (input: unknown) => Asked | ErrorBody
-  /** The facts of whoever listens; throws where it may not. */
-  readonly checkListen: (frame: ListenFrame) => { readonly actsFor?: readonly string[] | undefined }
+  /** The facts of whoever listens, and whom to tell when it is over; throws where it may not. */
+  readonly checkListen: (frame: ListenFrame) => {
+    readonly actsFor?: readonly string[] | undefined
+    readonly leave?: (() => void) | undefined
+  }
   /** What a thrown error is answered with. */
   readonly failure: (error: unknown) => ErrorBody
   /** How many bytes a client may leave unread. */
@@ -52,8 +54,6 @@ const UNANSWERED_MAX = 10_000
 /** Frames that wait for their turn; with more, nothing is read. */
 const FRAMES_MAX = 8
 const LISTENS_MAX = 1_000
-/** Everything that happens is told to each of these. */
-const LISTENS_TO_ALL_MAX = 10
 
 const atOnce = (work: () => void) => work()
 
@@ -72,7 +72,6 @@ export class Connection {
   #events: [listen: number, id: string, event: StreamedEvent][] = []
   #ended: [listen: number, refusal: ErrorBody][] = []
   readonly #listening = new Map<number, () => void>()
-  #listensToAll = 0
   readonly #reads = new Reads({
     answer: (read) => this.#read(read),
     mayGoOn: () => !this.#isClosed && !this.#isFull,
@@ -189,18 +188,12 @@ export class Connection {
     const { id, scope, lastId } = frame
     if (this.#listening.has(id) || this.#listening.size >= LISTENS_MAX)
       throw new BadFrame('too many listens, or one twice')
-    const isToAll = scope.of === 'all'
-    if (isToAll && this.#listensToAll === LISTENS_TO_ALL_MAX) {
-      this.#ended.push([id, errorBody('too-many-streams')])
-      this.#later()
-      return
-    }
-    if (isToAll) this.#listensToAll++
+    let leave: (() => void) | undefined
     let stop: (() => void) | undefined
     let isOver = false
     this.#listening.set(id, () => {
       isOver = true
-      if (isToAll) this.#listensToAll--
+      leave?.()
       stop?.()
     })
     const namespace = scope.of === 'all' ? scope.namespace : undefined
@@ -215,7 +208,8 @@ export class Connection {
     const isResumable = scope.of !== 'session'
     const begin = async () => {
       const { service, checkListen, onWaiting } = this.#options
-      const { actsFor } = checkListen(frame)
+      const { actsFor, leave: out } = checkListen(frame)
+      leave = out
       const piecewise = { bytes: STATE_PART_BYTES, tell: sink, taken: async () => (await this.#taken()) && !isOver }
       const isGone = () => isOver
       stop = await service.listen(wanted, sink, { lastId, isResumable, actsFor, onWaiting, isGone, piecewise })

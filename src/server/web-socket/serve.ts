@@ -142,8 +142,11 @@ class Client {
       service,
       wire,
       check: (input) => checkedFor(guard, asker, input, log),
-      checkListen: ({ scope }) =>
-        guard.checkScope(asker, { scope, namespace: scope.of === 'all' ? scope.namespace : undefined }),
+      checkListen: ({ scope }) => {
+        const isToAll = scope.of === 'all'
+        const { actsFor } = guard.checkScope(asker, { scope, namespace: isToAll ? scope.namespace : undefined })
+        return { actsFor, leave: isToAll ? options.streams.watch() : undefined }
+      },
       failure: (error) => bodyOf(error, log),
       unreadBytes: limits.streamBytes,
       onWaiting: (change) => {

@@ -48,3 +48,25 @@ test('a message that is larger than any frame ends a stream, and nothing more of
   for (let count = 0; count < 40; count++) webSocket.send('x'.repeat(64 * 1024), { fin: false })
   expect(await closed).toBe(1009)
 })
+
+test('no more than so many listen to everything, on streams of both kinds', async () => {
+  const world = newWorld({ limits: { watchers: 3 } })
+  const { webSocket } = await open(world, '')
+  const frames: { ended?: [number, { code: string }][]; events?: unknown[] }[] = []
+  const said = (isSo: () => boolean) =>
+    new Promise<void>((resolve) => {
+      webSocket.on('message', () => isSo() && resolve())
+    })
+  webSocket.on('message', (data) => frames.push(JSON.parse(String(data))))
+  const listen = (...ids: number[]) =>
+    webSocket.send(JSON.stringify({ listen: ids.map((id) => ({ id, scope: { of: 'all' } })) }))
+  const ended = () => frames.flatMap((frame) => frame.ended ?? [])
+  listen(1, 2, 3, 4)
+  await said(() => ended().length === 1)
+  expect(ended()).toMatchObject([[4, { code: 'too-many-streams' }]])
+  expect((await fetch(`${await world.url()}/v1/events`)).status).toBe(429)
+  webSocket.send(JSON.stringify({ unlisten: [1] }))
+  listen(5, 6)
+  await said(() => ended().length === 2)
+  expect(ended()[1]).toMatchObject([6, { code: 'too-many-streams' }])
+})

@@ -1,8 +1,14 @@
+import { constants, setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 import type { Role } from './attack.ts'
 import { attacks } from './attacks.ts'
 
-/* The attacker, in a process of its own: `prepare`, then `run`, then `stop`, each a line on stdin. */
+/*
+ * The attacker, in a process of its own: `prepare`, then `run`, then `stop`, each a line on stdin. An attacker has a machine of
+ * its own; here it shares the cores with the server and the victim, so it comes last: what is measured is what the server lets
+ * it do, not what the scheduler does.
+ */
+setPriority(constants.priority.PRIORITY_LOW)
 const [name, url = '', tokens = '{}'] = process.argv.slice(2)
 const attack = attacks.find((each) => each.name === name)
 if (!attack) throw new Error(`there is no attack called ${name}`)

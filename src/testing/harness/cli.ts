@@ -14,6 +14,7 @@ import type { Verdict } from './verdict.ts'
  * npm run soak -- --store mysql: --library       no servers: every client opens the store itself
  * --store mysql://…                              somebody's database, with no tables of Baton's in it
  * --observe                                      two observers listen to everything: they must be told the same
+ * --attack                                       somebody attacks the server meanwhile: no lease may end late for it
  * --no-fence-check                               the storage does not check fences: this must fail
  * --content --minutes 10 --nodes 4               content stores of containerd nodes, a registry, and what can happen to them
  * --no-database-sync                             the run's own MariaDB forgets what it has just committed: so must this
@@ -29,6 +30,7 @@ const { values } = parseArgs({
     'ttl-ms': { type: 'string', default: '2000' },
     'kill-servers': { type: 'boolean', default: false },
     observe: { type: 'boolean', default: false },
+    attack: { type: 'boolean', default: false },
     'no-fence-check': { type: 'boolean', default: false },
     'no-database-sync': { type: 'boolean', default: false },
     content: { type: 'boolean', default: false },
@@ -80,6 +82,7 @@ async function main(): Promise<number> {
     isDatabaseForgetful: values['no-database-sync'],
     killServers: values['kill-servers'],
     observe: values.observe,
+    attack: values.attack,
     onProgress: progress,
   })
   progress('')
@@ -97,6 +100,7 @@ function wrongUse(): string | undefined {
   const { name, isShared } = rowOf(values.store)
   if (name === 'memory' && values['kill-servers'])
     return 'a memory store lives and dies with its server; name another --store'
+  if (values.library && values.attack) return 'without a server there is nobody to attack'
   if (values.library && !isShared) return `only a store that processes share goes without servers, not a ${name} store`
   if (values.servers !== '1' && !isShared) return `a ${name} store has one server`
   return undefined

@@ -1,3 +1,4 @@
+import { machineMs } from '../journal.ts'
 import { type Random, seededRandom } from '../random.ts'
 import type { ClientSlot } from './client-slot.ts'
 import { atRandom, type Damage, type Inflictions } from './inflictions.ts'
@@ -99,8 +100,12 @@ export class Faults {
       return
     }
     const stop = () => {
+      const fromMs = machineMs()
       server.signal('SIGSTOP')
-      return () => server.signal('SIGCONT')
+      return () => {
+        server.signal('SIGCONT')
+        inflictions.stops.push({ fromMs, toMs: machineMs() })
+      }
     }
     inflictions.inflict('server stopped', stop, ttlMs * (0.3 + 1.7 * random.next()))
   }

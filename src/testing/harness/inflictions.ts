@@ -1,4 +1,5 @@
 import type { Random } from '../random.ts'
+import type { Stop } from './late-ends.ts'
 import { sleep } from './link.ts'
 
 /** Undoes a fault that is not over by itself. */
@@ -7,6 +8,8 @@ export type Damage = (() => void) | undefined
 /** The faults that are under way: counted, undone in time, and all of them at the end. */
 export class Inflictions {
   readonly counts: Record<string, number> = {}
+  /** When a server was stopped. */
+  readonly stops: Stop[] = []
   /** What should have come up again, and did not. */
   readonly failures: string[] = []
   readonly #undo = new Set<() => void>()

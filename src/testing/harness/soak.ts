@@ -13,6 +13,8 @@ import type { Watch } from './watch.ts'
 interface SoakOptions extends StageOptions {
   readonly lengthMs: number
   readonly killServers: boolean
+  /** Somebody attacks the first server meanwhile; then no lease may end late. */
+  readonly attack?: boolean
   readonly onProgress?: (text: string) => void
 }
 
@@ -66,6 +68,7 @@ class SoakRun {
       journals: this.#stage.journals,
       observers: this.#stage.observers,
       faults: this.#inflictions.counts,
+      ...(this.#options.attack && { stops: this.#inflictions.stops }),
       writes: { made: storage.writes, refused: storage.refused },
     })
   }
@@ -82,6 +85,7 @@ class SoakRun {
     const isStoreHurt = database !== undefined
     new Faults({ ...common, clients, servers, observers, ttlMs, killServers, isStoreHurt }).start()
     if (database) new DatabaseFaults({ ...common, database }).start()
+    if (this.#options.attack) this.#stage.attacker(this.#inflictions).start()
     await this.#pass()
     await this.#inflictions.heal()
     for (const { links } of clients) for (const link of links) link.heal()

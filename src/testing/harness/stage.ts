@@ -2,8 +2,10 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Journal } from '../journal.ts'
+import { Attacker } from './attacker.ts'
 import { ClientSlot, type SlotOptions } from './client-slot.ts'
 import { Database } from './database.ts'
+import type { Inflictions } from './inflictions.ts'
 import { sleep } from './link.ts'
 import { ObserverSlot } from './observer-slot.ts'
 import { soakConfig, soakPolicy } from './policy.ts'
@@ -93,6 +95,15 @@ export class Stage {
     await this.#startServers()
     await this.#startObservers()
     await this.#startClients()
+  }
+
+  /** Somebody who attacks the first server. */
+  attacker(inflictions: Inflictions): Attacker {
+    return new Attacker({
+      processes: this.#processes,
+      inflictions,
+      url: () => `http://127.0.0.1:${this.#servers[0]!.port}`,
+    })
   }
 
   watch(): Watch | Promise<Watch> {

@@ -7,6 +7,7 @@ import type { History, HistoryRecord } from '../history.ts'
 import { Journal, mergeJournals, readJournal, type TimedRecord } from '../journal.ts'
 import { besideSteps, checkKept, type KeptStep, timedSteps } from '../shared-history.ts'
 import { type Note, tellingOf } from '../telling.ts'
+import { lateEnds, type Stop } from './late-ends.ts'
 import { withoutLostTails } from './lost-tails.ts'
 import { FAREWELL } from './observer-slot.ts'
 
@@ -20,6 +21,8 @@ interface Evidence {
   /** Where those have written down what they were told who listened to everything. */
   readonly observers: readonly { readonly name: string; readonly notes: string }[]
   readonly faults: Readonly<Record<string, number>>
+  /** When the server was stopped, where no lease may have ended late otherwise. */
+  readonly stops?: readonly Stop[]
   readonly writes: { readonly made: number; readonly refused: number }
 }
 
@@ -55,7 +58,8 @@ export function verdictOf(evidence: Evidence): Verdict {
     ? ofShared(evidence.shared, [...servers, ...others], policy)
     : ofServers(servers, others, policy)
   const told = evidence.observers.length > 0 ? toldOf(evidence, servers) : undefined
-  const all = [...evidence.violations, ...violations, ...(told?.violations ?? [])]
+  const late = evidence.stops ? servers.flatMap((server) => lateEnds(server, evidence.stops!)) : []
+  const all = [...evidence.violations, ...violations, ...(told?.violations ?? []), ...late]
   const heap = (servers[0] ?? []).flatMap((record) =>
     record.kind === 'server' && record.what === 'heap' ? [record.count] : [],
   )
