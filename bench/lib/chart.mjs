@@ -48,6 +48,7 @@ export function chartOf({ title, subtitle, rows, series = [] }) {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}"`,
     '  font-family="system-ui, sans-serif" font-size="12" fill="#0f172a">',
+    `<title>${escaped(title)}</title>`,
     `<rect width="${WIDTH}" height="${height}" fill="#ffffff"/>`,
     ...parts,
     '</svg>',
