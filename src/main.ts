@@ -55,6 +55,7 @@ async function serve({
     log,
     allowedHosts,
     limits: limitsFor(resultLimit),
+    onCatchUp: clock.onCatchUp,
     ...(tokens.length > 0 && { tokens }),
     ...(tls && { https: { ...tls, ...(tls.ca !== undefined && { requestCert: true, rejectUnauthorized: true }) } }),
   })

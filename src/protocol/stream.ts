@@ -65,4 +65,4 @@ export interface ServerFrame {
 }
 
 /** So many requests go into one frame at most, and so many bytes: what is beyond goes into the next one. */
-export const FRAME_LIMITS = { requests: 1_000, bytes: 1024 * 1024 } as const
+export const FRAME_LIMITS = { requests: 1_000, bytes: 256 * 1024 } as const

@@ -37,6 +37,8 @@ export interface AppOptions {
   /** Of Baton, for /openapi.json. */
   readonly version?: string
   readonly timers?: Timers
+  /** Of the clock of the store: while it catches up, all that has arrived is answered before anything runs out. */
+  readonly onCatchUp?: ((listener: (isCatchingUp: boolean) => void) => void) | undefined
 }
 
 /** Builds the server over a service; listening is the caller's business. */
@@ -51,6 +53,9 @@ export function buildApp({
   const limits = { ...defaultLimits, ...options.limits }
   const guard = newGuard({ tokens, allowedHosts })
   const queue = new FairQueue()
+  options.onCatchUp?.((isCatchingUp) => {
+    queue.isUrgent = isCatchingUp
+  })
   const accounts = new Accounts(guard)
   const posts = new Posts({ guard, log, storeId: service.storeId, maxBytes: limits.bodyBytes, queue, accounts })
   const unsent = new Unsent({ limits, timers, log })

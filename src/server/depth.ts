@@ -14,7 +14,7 @@ const BRACE = '{'.charCodeAt(0)
 const BRACE_END = '}'.charCodeAt(0)
 
 /** Whether the text of some JSON is surely too deep: to parse it would take as long as a thousand requests. */
-export function isDeepText(text: string): boolean {
+export function isDeepText(text: string, max = DEPTH_MAX + AROUND): boolean {
   if (text.length < LONG_CHARS) return false
   let depth = 0
   let isInString = false
@@ -25,7 +25,7 @@ export function isDeepText(text: string): boolean {
       else if (code === QUOTE) isInString = false
     } else if (code === QUOTE) isInString = true
     else if (code === BRACKET || code === BRACE) {
-      if (++depth > DEPTH_MAX + AROUND) return true
+      if (++depth > max) return true
     } else if (code === BRACKET_END || code === BRACE_END) depth--
   }
   return false

@@ -38,7 +38,7 @@ export function serveEvents(
     const { scope, namespace } = wanted(request)
     const { actsFor } = guard.checkScope(request.asker, { scope, namespace })
     streams.checkRoom()
-    const leave = scope.of === 'all' ? streams.watch() : undefined
+    const leave = streams.watch(scope)
     reply.hijack()
     const stream = streams.add(reply.raw, { heartbeat: true })
     if (leave) stream.onClose(leave)

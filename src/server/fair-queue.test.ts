@@ -71,7 +71,7 @@ test('one client is served in the order in which it sent', () => {
   expect(world.turn()).toEqual(['1', '2', '3'])
 })
 
-test('nobody waits for ever: one piece of work in eight is of who has used most', () => {
+test('nobody waits for ever: one piece of work in eight is of who has waited longest', () => {
   const world = newQueue()
   const [greedy, modest] = [new Account(), new Account()]
   world.run(greedy, 'greedy-1', 100)
@@ -79,6 +79,36 @@ test('nobody waits for ever: one piece of work in eight is of who has used most'
   for (let count = 1; count <= 20; count++) world.run(modest, `${count}`, 0.01)
   world.done.splice(0)
   expect(world.turn().indexOf('greedy-2')).toBe(7)
+})
+
+test('those in the middle do not wait for ever either', () => {
+  const world = newQueue()
+  const [most, middle, least] = [new Account(), new Account(), new Account()]
+  world.run(most, 'most-1', 200)
+  world.turn()
+  world.run(middle, 'middle-1', 20)
+  for (let count = 1; count <= 30; count++) {
+    world.run(most, 'most', 0.01)
+    world.run(least, 'least', 0.01)
+  }
+  world.run(middle, 'middle-2', 0.01)
+  world.done.splice(0)
+  const done: string[] = []
+  while (!world.isIdle) done.push(...world.turn())
+  expect(done.indexOf('middle-2')).toBeLessThan(24)
+})
+
+test('while something is urgent, nothing waits for a later turn', () => {
+  const world = newQueue()
+  const a = new Account()
+  world.run(a, 'a1', 5)
+  for (let count = 2; count <= 5; count++) world.run(a, `a${count}`, 5)
+  world.queue.isUrgent = true
+  world.done.splice(0)
+  expect(world.turn()).toEqual(['a2', 'a3', 'a4', 'a5'])
+  world.run(a, 'a6', 5)
+  world.run(a, 'a7', 5)
+  expect(world.done).toEqual(['a6', 'a7'])
 })
 
 test('what was used is forgotten with time', () => {

@@ -6,13 +6,15 @@ const TURN_MS = 2
 const HALF_LIFE_MS = 1_000
 /** Who has used less than this lately comes before who has used more. */
 const LEVELS_MS = [2, 8, 32, 128, Infinity]
-/** One in so many pieces of work is that of somebody who has used most: nobody waits for ever. */
-const TURN_OF_THE_LAST = 8
+/** One in so many pieces of work is that of whoever has waited longest: nobody waits for ever. */
+const TURN_OF_THE_OLDEST = 8
 
 /** What one client has used of the processor lately, and what it wants done next. Made by whoever knows it: a token, a connection. */
 export class Account {
   readonly waiting: (() => void)[] = []
   isInLine = false
+  /** Where it is in line, its place among all that were ever in line. */
+  place = 0
   usedMs = 0
   atMs = 0
 }
@@ -37,16 +39,27 @@ export class FairQueue {
   #spentMs = 0
   #isTurn = false
   #isDoing = false
+  #places = 0
   #waiting = 0
   #done = 0
+
+  /**
+   * While it is so, nothing waits longer than until the next turn: what has arrived has to be done before anything runs out
+   * (`Clock.onCatchUp`).
+   */
+  isUrgent = false
 
   constructor({ nowMs = processMs, later = setImmediate }: FairQueueOptions = {}) {
     this.#nowMs = nowMs
     this.#later = later
   }
 
+  get #hasTime(): boolean {
+    return this.#spentMs < TURN_MS || this.isUrgent
+  }
+
   run(account: Account, work: () => void): void {
-    if (this.#waiting === 0 && this.#spentMs < TURN_MS && !this.#isDoing) {
+    if (this.#waiting === 0 && this.#hasTime && !this.#isDoing) {
       this.#do(account, work)
       return
     }
@@ -59,6 +72,7 @@ export class FairQueue {
   #line(account: Account): void {
     if (account.isInLine || account.waiting.length === 0) return
     account.isInLine = true
+    account.place = ++this.#places
     const usedMs = usedBy(account, this.#nowMs())
     this.#levels[LEVELS_MS.findIndex((levelMs) => usedMs < levelMs)]!.push(account)
   }
@@ -89,7 +103,7 @@ export class FairQueue {
     this.#spentMs = 0
     // Also where one throws, the others have their turn.
     if (this.#waiting > 0) this.#begin()
-    while (this.#waiting > 0 && this.#spentMs < TURN_MS) this.#doNext()
+    while (this.#waiting > 0 && this.#hasTime) this.#doNext()
   }
 
   #doNext(): void {
@@ -104,10 +118,9 @@ export class FairQueue {
   }
 
   #next(): Account {
-    const isOfTheLast = ++this.#done % TURN_OF_THE_LAST === 0
-    const isUsed = (level: Account[]) => level.length > 0
-    const level = isOfTheLast ? this.#levels.findLast(isUsed) : this.#levels.find(isUsed)
-    return level!.shift()!
+    const levels = this.#levels.filter((level) => level.length > 0)
+    if (++this.#done % TURN_OF_THE_OLDEST > 0) return levels[0]!.shift()!
+    return levels.reduce((oldest, level) => (level[0]!.place < oldest[0]!.place ? level : oldest)).shift()!
   }
 }
 

@@ -8,7 +8,7 @@ export interface ServerLimits {
   readonly replyBytes: number
   /** Streams at a time, of both kinds. Default: 10,000. */
   readonly streams: number
-  /** Of these, how many listen to everything: each step costs them all. Default: 500. */
+  /** Of these, how many watch everything, and how many one resource: each step is told to all of them. Default: 500. */
   readonly watchers: number
   /** What one stream may leave unread before it is cut. Default: 256 KiB. */
   readonly streamBytes: number

@@ -81,7 +81,8 @@ export class Posts {
     })
     const { queue, accounts } = this.#options
     const account = accounts.ofRequest(request)
-    const inTurn = (work: () => void) => queue.run(account, () => request.socket.destroyed || work())
+    // Also for one who has gone: what it has sent counts.
+    const inTurn = (work: () => void) => queue.run(account, work)
     request.on('end', () => inTurn(() => this.#answer(route, body, { asker, response, inTurn })))
     return true
   }
@@ -131,7 +132,7 @@ export class Posts {
 interface Exchange {
   readonly asker: Asker
   readonly response: ServerResponse
-  /** Does it when this client has its turn, unless it has gone. */
+  /** Does it when this client has its turn. */
   readonly inTurn: (work: () => void) => void
 }
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { SSE_HEARTBEAT } from '../protocol/index.ts'
-import { processMs, type Timers } from '../service/index.ts'
+import { processMs, type Scope, type Timers } from '../service/index.ts'
 import type { ServerLimits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 import { Stream } from './stream.ts'
@@ -32,7 +32,8 @@ export class Streams {
   #ready = new Set<Stream>()
   #encoded = { text: '', bytes: Buffer.alloc(0) }
   #measured = { text: '', bytes: 0 }
-  #watchers = 0
+  /** How many watch what. */
+  readonly #watchers = new Map<string, number>()
   #flushing = false
   #stopHeartbeat: (() => void) | undefined
   #closed = false
@@ -57,14 +58,20 @@ export class Streams {
     if (this.#closed || this.size >= this.#limits.streams) throw new Refusal('too-many-streams')
   }
 
-  /** Counts one that listens to everything. Throws where there is no room for it; returns how to leave. */
-  watch(): () => void {
-    if (this.#watchers >= this.#limits.watchers) throw new Refusal('too-many-streams')
-    this.#watchers++
+  /** Counts one that watches everything, or a resource. Throws where that is watched by too many; returns how to leave. */
+  watch(scope: Scope): (() => void) | undefined {
+    if (scope.of !== 'all' && scope.of !== 'resource') return undefined
+    const what = scope.of === 'all' ? '' : JSON.stringify([scope.namespace, scope.resource])
+    const count = this.#watchers.get(what) ?? 0
+    if (count >= this.#limits.watchers) throw new Refusal('too-many-streams')
+    this.#watchers.set(what, count + 1)
     let isIn = true
     return () => {
-      if (isIn) this.#watchers--
+      if (!isIn) return
       isIn = false
+      const left = this.#watchers.get(what)! - 1
+      if (left > 0) this.#watchers.set(what, left)
+      else this.#watchers.delete(what)
     }
   }
 

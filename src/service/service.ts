@@ -144,6 +144,11 @@ export class Service {
     return this.#listening.listen(scope, sink, options)
   }
 
+  /** Its steps are taken before `callAll` returns. */
+  get isDirect(): boolean {
+    return this.#store.direct !== undefined
+  }
+
   /** What tells the store under it from others. */
   get storeId(): string {
     return this.#store.id

@@ -22,6 +22,5 @@ test('40 connections that ask for a gigabyte and read nothing of it leave a serv
     await sent
   }
   for (let count = 0; count < 100; count++) expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
-  await expect.poll(server.process.stderr, { timeout: 5_000 }).toContain('slow reader cut')
   expect((await server.stop()).code).toBe(0)
 })

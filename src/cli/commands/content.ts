@@ -13,7 +13,7 @@ interface ContentFlags {
 }
 
 /** A stop that takes longer than this is not waited for. */
-const STOP_MS = 5_000
+const STOP_MS = 8_000
 
 export const add: AddCommand = (program, context, done) => {
   const content = program

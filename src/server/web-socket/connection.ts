@@ -1,16 +1,15 @@
-import {
-  type ErrorBody,
-  type ListenFrame,
-  type ReplyOf,
-  type RequestDefaults,
-  type RequestType,
-  type ServerFrame,
-  type StreamedEvent,
-  TAKE_DEFAULTS,
+import type {
+  ErrorBody,
+  ListenFrame,
+  ReplyOf,
+  RequestDefaults,
+  RequestType,
+  ServerFrame,
+  StreamedEvent,
 } from '../../protocol/index.ts'
 import { type Asked, isReading, type Scope, type Service } from '../../service/index.ts'
 import { STATE_PART_BYTES } from '../limits.ts'
-import { BadFrame, frameFrom } from './frame.ts'
+import { BadFrame, completed, frameFrom } from './frame.ts'
 import { Inbox, type NumberedRequests } from './inbox.ts'
 import { type NumberedRead, Reads } from './reads.ts'
 import { Released } from './released.ts'
@@ -51,9 +50,10 @@ interface ConnectionOptions {
 
 /** More requests than this are not read before some of them are answered. */
 const UNANSWERED_MAX = 10_000
-/** Frames that wait for their turn; with more, nothing is read. */
-const FRAMES_MAX = 8
 const LISTENS_MAX = 1_000
+
+/** Others may have their turn before it is done. */
+const takesItsTime = (input: unknown) => (input as { type?: unknown } | null)?.type === 'drop-node'
 
 const atOnce = (work: () => void) => work()
 
@@ -73,7 +73,7 @@ export class Connection {
   #ended: [listen: number, refusal: ErrorBody][] = []
   readonly #listening = new Map<number, () => void>()
   readonly #reads = new Reads({
-    answer: (read) => this.#read(read),
+    answer: (read) => new Promise((resolve) => this.#inTurn(() => resolve(this.#read(read)))),
     mayGoOn: () => !this.#isClosed && !this.#isFull,
   })
   readonly #released = new Released()
@@ -94,6 +94,9 @@ export class Connection {
       inTurn: this.#inTurn,
       take: (text, ask) => this.#take(text, ask),
       ask: (requests) => this.#ask(requests),
+      // Where each is answered at once they stay in order; what takes long would be overtaken.
+      mayDivide: (requests) => options.service.isDirect && !requests.some(takesItsTime),
+      onWaiting: (change) => options.onWaiting?.(change),
     })
     options.wire.send(JSON.stringify({ store: options.service.storeId } satisfies ServerFrame))
   }
@@ -113,13 +116,13 @@ export class Connection {
         this.#lastNumber = from + requests.length - 1
         ask({ from, requests, keep })
       }
-      for (const each of listen ?? []) this.#listen(each)
+      if (!this.#isClosed) for (const each of listen ?? []) this.#listen(each)
       for (const id of unlisten ?? []) this.#unlisten(id)
       this.#pauseOrResume()
     } catch (error) {
       if (!(error instanceof BadFrame)) throw error
       this.#options.wire.end('broken', error.message)
-      this.close()
+      this.break()
     }
   }
 
@@ -130,11 +133,16 @@ export class Connection {
     if (this.#options.wire.unsent <= STATE_PART_BYTES) for (const callback of this.#onTaken.splice(0)) callback()
   }
 
-  /** It is over: nothing is told any more, and nobody listens. */
+  /** Its client has broken a rule: nothing of what it has sent counts from here on. */
+  break(): void {
+    this.#inbox.clear()
+    this.close()
+  }
+
+  /** It is over: nothing is told any more, and nobody listens. What was sent before that is still done. */
   close(): void {
     this.#isClosed = true
     this.#reads.clear()
-    this.#inbox.clear()
     for (const stop of this.#listening.values()) stop()
     this.#listening.clear()
     for (const callback of this.#onTaken.splice(0)) callback()
@@ -146,7 +154,7 @@ export class Connection {
     const numbers: number[] = []
     const reads: NumberedRead[] = []
     for (const [index, input] of inputs.entries()) {
-      const one = check(this.#completed(input))
+      const one = check(completed(input, this.#defaults))
       if (!('request' in one)) this.#reply(from + index, one)
       else if (isReading(one.request)) reads.push({ number: from + index, asked: one })
       else {
@@ -161,7 +169,7 @@ export class Connection {
       this.#reply(number, reply ?? this.#options.failure(error))
       if (reply?.status === 'released' && !keep?.includes(number)) this.#released.add(number, asked[index]!)
     })
-    if (reads.length > 0) this.#reads.add(reads)
+    if (reads.length > 0 && !this.#isClosed) this.#reads.add(reads)
     this.#pauseOrResume()
   }
 
@@ -171,17 +179,6 @@ export class Connection {
     const reply = await service.call(asked.request, asked.facts, budget).catch(failure)
     this.#unanswered--
     this.#reply(number, reply)
-  }
-
-  /** With what it has left to the defaults. */
-  #completed(input: unknown): unknown {
-    if (typeof input !== 'object' || input === null) return input
-    const { namespace, node, session } = this.#defaults
-    const request = input as { type?: unknown; namespace?: unknown; node?: unknown; session?: unknown }
-    if (namespace !== undefined && TAKE_DEFAULTS.has(request.type as RequestType)) request.namespace ??= namespace
-    if (node !== undefined && TAKE_DEFAULTS.has(request.type as RequestType)) request.node ??= node
-    if (session !== undefined && request.type === 'acquire') request.session ??= session
-    return request
   }
 
   #listen(frame: ListenFrame): void {
@@ -210,7 +207,12 @@ export class Connection {
       const { service, checkListen, onWaiting } = this.#options
       const { actsFor, leave: out } = checkListen(frame)
       leave = out
-      const piecewise = { bytes: STATE_PART_BYTES, tell: sink, taken: async () => (await this.#taken()) && !isOver }
+      // The next part waits until this one was taken, so it does not wait for its turn.
+      const tell = (part: StreamedEvent, partId: string) => {
+        sink(part, partId)
+        this.#later()
+      }
+      const piecewise = { bytes: STATE_PART_BYTES, tell, taken: async () => (await this.#taken()) && !isOver }
       const isGone = () => isOver
       stop = await service.listen(wanted, sink, { lastId, isResumable, actsFor, onWaiting, isGone, piecewise })
       if (isOver) stop()
@@ -283,8 +285,9 @@ export class Connection {
 
   /** Who does not read its answers gets no more of them; events it gets, up to a limit. */
   #pauseOrResume(): void {
+    if (this.#isClosed) return
     const { wire } = this.#options
-    const isFull = this.#isFull || this.#unanswered > UNANSWERED_MAX || this.#inbox.size >= FRAMES_MAX
+    const isFull = this.#isFull || this.#unanswered > UNANSWERED_MAX || this.#inbox.isFull
     if (isFull === this.#isPaused) return
     this.#isPaused = isFull
     if (isFull) wire.pause()

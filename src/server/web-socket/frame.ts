@@ -1,6 +1,14 @@
 import { z } from 'zod'
-import { type ClientFrame, FRAME_LIMITS, type ListenFrame } from '../../protocol/index.ts'
+import {
+  type ClientFrame,
+  FRAME_LIMITS,
+  type ListenFrame,
+  type RequestDefaults,
+  type RequestType,
+  TAKE_DEFAULTS,
+} from '../../protocol/index.ts'
 import { idSchema } from '../../protocol/schemas.ts'
+import { isDeepText } from '../depth.ts'
 
 /** What a client has sent that is no frame: its connection ends with this sentence. */
 export class BadFrame extends Error {}
@@ -24,6 +32,9 @@ const defaultsSchema = z.strictObject({
   node: idSchema.optional(),
   session: z.string().optional(),
 })
+
+/** Deeper than what JSON.stringify writes before its stack is full. What is less deep is refused as a request, and the stream goes on. */
+const DEEPEST = 20_000
 
 const FIELDS = new Set(['defaults', 'from', 'requests', 'acked', 'keep', 'listen', 'unlisten'])
 
@@ -51,6 +62,7 @@ export function frameFrom(text: string, lastNumber: number): ClientFrame & { rea
 function parsed(text: string): Record<string, unknown> {
   // Harmless where it is only a value; who sends it as a key is up to something.
   if (text.includes('__proto__')) throw new BadFrame('a key like __proto__')
+  if (isDeepText(text, DEEPEST)) throw new BadFrame('JSON that nobody could have written')
   let frame: unknown
   try {
     frame = JSON.parse(text)
@@ -69,4 +81,14 @@ function listensFrom(input: unknown): readonly ListenFrame[] {
 
 function isNumber(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+/** A request of a frame with what it has left to the defaults. */
+export function completed(input: unknown, { namespace, node, session }: RequestDefaults): unknown {
+  if (typeof input !== 'object' || input === null) return input
+  const request = input as { type?: unknown; namespace?: unknown; node?: unknown; session?: unknown }
+  if (namespace !== undefined && TAKE_DEFAULTS.has(request.type as RequestType)) request.namespace ??= namespace
+  if (node !== undefined && TAKE_DEFAULTS.has(request.type as RequestType)) request.node ??= node
+  if (session !== undefined && request.type === 'acquire') request.session ??= session
+  return request
 }

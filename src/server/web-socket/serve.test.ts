@@ -196,10 +196,10 @@ test('a message beyond the largest ends the connection before it has been read',
   expect((await closed).code).toBe(1009)
 })
 
-test('JSON that is nested as deep as a message can be is refused as a request, and changes nothing', async () => {
+test('JSON that is nested deep is refused as a request, and changes nothing; deeper than anybody can write it, it ends the stream', async () => {
   const world = newWorld()
-  const { webSocket, frames, until } = await open(world)
-  const depth = 200_000
+  const { webSocket, frames, until, closed } = await open(world)
+  const depth = 10_000
   const deep = '['.repeat(depth) + ']'.repeat(depth)
   const place = '"operation":"pull","resource":"r","owner":"a","fence":1'
   const requests = [
@@ -213,6 +213,8 @@ test('JSON that is nested as deep as a message can be is refused as a request, a
   await until(() => frames.flatMap(({ replies }) => replies ?? []).length === requests.length)
   for (const [, reply] of frames.flatMap(({ replies }) => replies ?? []))
     expect(reply).toMatchObject({ status: 'refused', code: expect.stringMatching(/^(bad-request|too-large)$/) })
+  webSocket.send(`{"from":9,"requests":[${'['.repeat(50_000)}${']'.repeat(50_000)}]}`)
+  expect(await closed).toEqual({ code: 1008, reason: 'JSON that nobody could have written' })
 })
 
 test('raw garbage after the upgrade never ends the server', async () => {

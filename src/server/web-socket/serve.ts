@@ -75,20 +75,23 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
     }
     const source = asker.token ?? networkOf(request.socket.remoteAddress ?? '')
     const upgraded = (webSocket: WebSocket) => {
-      const client = new Client(webSocket, asker, options)
+      const client = new Client(webSocket, asker, { ...options, onBroken: () => broken.note(source) })
       beating.add(client)
       stopBeat ??= options.timers.after(HEARTBEAT_MS, beat)
       const leave = streams.enter({ cut: () => webSocket.terminate() })
-      // What is no WebSocket ends it with an error of its own.
-      webSocket.on('error', () => broken.note(source))
-      webSocket.on('close', (code) => {
-        if (code === CODES.broken) broken.note(source)
+      webSocket.on('close', () => {
         beating.delete(client)
         leave()
       })
     }
     void broken.wait(source, socket).then(() => {
-      if (!socket.destroyed) server.handleUpgrade(request, socket, head, upgraded)
+      if (socket.destroyed) return
+      try {
+        streams.checkRoom()
+        server.handleUpgrade(request, socket, head, upgraded)
+      } catch (error) {
+        refuse(socket, bodyOf(error, options.log), service.storeId)
+      }
     })
   })
   app.addHook('preClose', async () => {
@@ -102,12 +105,17 @@ class Client {
   #silentBeats = 0
   #pings = 0
 
-  constructor(webSocket: WebSocket, asker: Asker, options: WebSocketOptions) {
+  constructor(webSocket: WebSocket, asker: Asker, options: WebSocketOptions & { readonly onBroken: () => void }) {
     const { service, guard, limits, log, unsent, queue } = options
     this.#webSocket = webSocket
     const account = options.accounts.ofStream(asker)
+    let isBroken = false
     // Nothing more of it is read: it may go on sending for ever.
     const endSoon = () => {
+      if (isBroken) return
+      isBroken = true
+      options.onBroken()
+      connection.break()
       setImmediate(() => webSocket.pause())
       afterLinger(() => webSocket.terminate())
     }
@@ -143,9 +151,9 @@ class Client {
       wire,
       check: (input) => checkedFor(guard, asker, input, log),
       checkListen: ({ scope }) => {
-        const isToAll = scope.of === 'all'
-        const { actsFor } = guard.checkScope(asker, { scope, namespace: isToAll ? scope.namespace : undefined })
-        return { actsFor, leave: isToAll ? options.streams.watch() : undefined }
+        const namespace = scope.of === 'all' ? scope.namespace : undefined
+        const { actsFor } = guard.checkScope(asker, { scope, namespace })
+        return { actsFor, leave: options.streams.watch(scope) }
       },
       failure: (error) => bodyOf(error, log),
       unreadBytes: limits.streamBytes,

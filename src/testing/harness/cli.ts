@@ -100,7 +100,7 @@ function wrongUse(): string | undefined {
   const { name, isShared } = rowOf(values.store)
   if (name === 'memory' && values['kill-servers'])
     return 'a memory store lives and dies with its server; name another --store'
-  if (values.library && values.attack) return 'without a server there is nobody to attack'
+  if (values.attack && (values.library || values.servers !== '1')) return '--attack is for one server'
   if (values.library && !isShared) return `only a store that processes share goes without servers, not a ${name} store`
   if (values.servers !== '1' && !isShared) return `a ${name} store has one server`
   return undefined

@@ -15,7 +15,7 @@ interface ServerOptions {
 }
 
 const COMPLAINT_CHARS = 8_000
-const TERM_MS = 5_000
+const TERM_MS = 10_000
 
 /** What the program printed; throws with its stderr where it failed. Its time over, it is killed, and gone when this throws. */
 export async function run(program: string, args: readonly string[], options: RunOptions): Promise<Buffer> {
