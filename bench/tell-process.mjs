@@ -4,6 +4,9 @@ import { sharedNowMs } from './lib/clock.mjs'
 
 const { kind, url, dist } = JSON.parse(process.argv[2])
 const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`)
+/** Whoever measures must not wake up, and take one of the cores, while it is measured. */
+const LATER_MS = 5
+const sayLater = (line) => setTimeout(() => say(line), LATER_MS)
 const requests = await { baton, ws }[kind]()
 const input = createInterface({ input: process.stdin })
 input.on('close', () => process.exit(0))
@@ -31,8 +34,7 @@ async function baton() {
     release() {
       const released = sharedNowMs()
       letGo()
-      // What is told to the one who measures must not go out before what is measured.
-      setImmediate(() => say({ released }))
+      sayLater({ released })
     },
     /** Does the work of a `once`, and ends it when it is told to release. */
     perform({ key }) {
@@ -73,7 +75,7 @@ async function ws() {
     send({ text }) {
       const sent = sharedNowMs()
       socket.send(text)
-      setImmediate(() => say({ sent }))
+      sayLater({ sent })
     },
   }
 }

@@ -12,7 +12,14 @@ const COUNTS = [1, 16, 100, 200, FRAME_LIMITS.requests]
 /** A frame of so many asks of one round, with blanks up to a size; as large as it has to be where that is larger. */
 function frameOf(round: number, count: number, bytes: number): string {
   const ask = (index: number) =>
-    JSON.stringify({ type: 'acquire', operation: 'lock', resource: `${round}-${index}`, node: 'n', hold: 'h', ttlMs: DAY_MS })
+    JSON.stringify({
+      type: 'acquire',
+      operation: 'lock',
+      resource: `${round}-${index}`,
+      node: 'n',
+      hold: 'h',
+      ttlMs: DAY_MS,
+    })
   const text = `{"from":1,"requests":[${Array.from({ length: count }, (_, index) => ask(index)).join(',')}]`
   return `${text}${' '.repeat(Math.max(0, bytes - text.length - 1))}}`
 }

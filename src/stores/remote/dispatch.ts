@@ -25,6 +25,7 @@ export class Dispatch {
   readonly #alone: Waiting[] = []
   /** Resources that somebody waits for: such a step always needs more. */
   readonly #crowded = new Set<string>()
+  #isScheduled = false
   #togetherNow = 0
   #aloneNow = 0
 
@@ -38,6 +39,16 @@ export class Dispatch {
       const waiting = { job, resolve, reject }
       if (this.#crowded.has(nameOf(job.address))) this.#alone.push(waiting)
       else this.#gathered.push(waiting)
+      this.#later()
+    })
+  }
+
+  /** When all that runs in this turn has run: whoever was answered with others may ask with them again. */
+  #later(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    process.nextTick(() => {
+      this.#isScheduled = false
       this.#pump()
     })
   }
