@@ -350,8 +350,8 @@ export const bugs: readonly Bug[] = [
   {
     name: 'the server forgets before the client has said that it knows',
     file: 'server/web-socket/connection.js',
-    find: 'this.#released.push({ number, ask: { namespace, resource, operation, node, owner, hold } });',
-    replace: 'this.#options.service.acknowledge({ namespace, resource, operation, node, owner, hold });',
+    find: 'this.#released.add(number, asked[index]);',
+    replace: 'service.acknowledge(asked[index].request);',
   },
   {
     name: 'requests of a broken connection are not rejected',
