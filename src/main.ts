@@ -32,7 +32,7 @@ async function serve({
   tls,
 }: ServeConfig): Promise<RunningServer> {
   // Only a server needs it, and to load it takes longer than most other commands do.
-  const { buildApp, jsonLines, limitsFor, listen, Service, systemClock } = await import('./server/index.ts')
+  const { buildApp, jsonLines, limitsFor, listen, Service, Statistics, systemClock } = await import('./server/index.ts')
   const clock = systemClock()
   const log = jsonLines((line) => process.stderr.write(`${line}\n`))
   const store = await openServedStore(url, { clock, policy, isPolicyChosen, log })
@@ -48,6 +48,8 @@ async function serve({
     log,
     resultLimit,
     quotas,
+    statistics: new Statistics(),
+    version,
   })
   const app = buildApp({
     service,

@@ -23,9 +23,11 @@ export function endGrant(turn: Turn, grant: Grant, outcome: Outcome, releasedHol
   resource.grants.delete(operation)
   for (const hold of grant.holds.keys()) if (hold !== releasedHold) rememberEnd(turn, grant, hold)
   const type = 'ended'
-  if (revision === undefined && !skips) events.push({ type, operation, owner, node, sessions, fence, outcome, attempt })
+  const heldMs = nowMs - grant.sinceMs
+  if (revision === undefined && !skips)
+    events.push({ type, operation, owner, node, sessions, fence, outcome, attempt, heldMs })
   else {
-    const ended = { type, operation, owner, node, sessions, fence, outcome, attempt } as const
+    const ended = { type, operation, owner, node, sessions, fence, outcome, attempt, heldMs } as const
     events.push({ ...ended, ...revisionOf(grant), ...(skips && { skips }) })
   }
   if (wasClaimed(grant)) {

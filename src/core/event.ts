@@ -25,12 +25,19 @@ export type Event =
       readonly fence: number
       readonly attempt: number
       readonly handOver: boolean
+      /** Of a hand-over: how long it stood in line. */
+      readonly waitedMs?: number
       readonly revision?: string
     }
   /** A waiter has claimed its grant. */
   | { readonly type: 'claimed'; readonly operation: string; readonly asker: Asker; readonly fence: number }
   /** These waiters have left the queue with this answer: one event however many they are. */
-  | { readonly type: 'told'; readonly operation: string; readonly askers: readonly Asker[]; readonly answer: Answer }
+  | {
+      readonly type: 'told'
+      readonly operation: string
+      readonly askers: readonly (Asker & { readonly waitedMs?: number })[]
+      readonly answer: Answer
+    }
   /** This one has left the queue without being told: it went, or its session did. */
   | { readonly type: 'left'; readonly operation: string; readonly asker: Asker }
   /** One hold of several is gone; the grant lives. */
@@ -44,6 +51,8 @@ export type Event =
       readonly fence: number
       readonly outcome: Outcome
       readonly attempt: number
+      /** How long it was held, from the grant on. */
+      readonly heldMs?: number
       readonly revision?: string
       /** Whoever waited for the same revision skips on it. */
       readonly skips?: true

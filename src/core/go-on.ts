@@ -38,7 +38,8 @@ export function tell(turn: Turn, waiters: readonly Waiter[], answer: Answer): vo
     removeWaiter(turn, waiter)
     keepAnswer(turn, waiter, answer)
   }
-  turn.events.push({ type: 'told', operation: first.operation, askers: waiters.map(askerOf), answer })
+  const askers = waiters.map((waiter) => ({ ...askerOf(waiter), waitedMs: turn.nowMs - waiter.sinceMs }))
+  turn.events.push({ type: 'told', operation: first.operation, askers, answer })
 }
 
 /** A waiter leaves untold; a queue that was paused for it alone goes on elsewhere. */

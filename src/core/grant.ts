@@ -5,7 +5,7 @@ import type { Lease } from './lease.ts'
 import { addHold, noteSession } from './places.ts'
 import { mayEnter } from './quota.ts'
 import { type Granted, type PreviousAttempt, type Refused, refused } from './reply.ts'
-import { type Grant, toWrite, type Waiter } from './state.ts'
+import { type Grant, revisionOf, toWrite, type Waiter } from './state.ts'
 import type { Turn } from './turn.ts'
 
 /** Which try this is, and how the one before it ended. */
@@ -31,7 +31,7 @@ export function grantToWaiter(turn: Turn, waiter: Waiter, attempt: Attempt): voi
   noteSession(turn, grant, waiter.lease.session)
   grant.claimByMs = turn.nowMs + turn.policy.claimMs
   grant.unclaimedLease = waiter.lease
-  announce(turn, grant, { session: waiter.lease.session, handOver: true })
+  announce(turn, grant, { session: waiter.lease.session, handOver: true, waitedMs: turn.nowMs - waiter.sinceMs })
 }
 
 /** The same owner once more: a retry, a claim or one more hold. The fence stays, the lease is renewed. */
@@ -95,10 +95,14 @@ type Asking = Pick<Waiter, 'owner' | 'hold'> & { readonly disbelieve?: number | 
 function announce(
   turn: Turn,
   grant: Grant,
-  { session, handOver }: { session: string | undefined; handOver: boolean },
+  { session, handOver, waitedMs }: { session: string | undefined; handOver: boolean; waitedMs?: number },
 ): void {
   const { operation, owner, node, hold, fence, attempt, revision } = grant
   const asker = { owner, node, hold, session }
-  if (revision === undefined) turn.events.push({ type: 'granted', operation, asker, fence, attempt, handOver })
-  else turn.events.push({ type: 'granted', operation, asker, fence, attempt, handOver, revision })
+  if (revision === undefined && waitedMs === undefined)
+    turn.events.push({ type: 'granted', operation, asker, fence, attempt, handOver })
+  else {
+    const granted = { type: 'granted', operation, asker, fence, attempt, handOver } as const
+    turn.events.push({ ...granted, ...(waitedMs !== undefined && { waitedMs }), ...revisionOf(grant) })
+  }
 }

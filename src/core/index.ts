@@ -51,5 +51,16 @@ export {
 } from './state.ts'
 export { type Step, step } from './step.ts'
 export type { Context, Facts } from './turn.ts'
-export type { GrantView, KeptView, RecentView, ResourceView, WaiterPage, WaiterView } from './view.ts'
-export { type AskToLookAt, lateSkip, type Standing, standingOf, viewOf, waitersOf } from './view.ts'
+export type { GrantView, KeptView, PauseView, RecentView, ResourceView, WaiterPage, WaiterView } from './view.ts'
+export {
+  type AskToLookAt,
+  lateSkip,
+  type SessionLease,
+  type Standing,
+  sessionsOfGrants,
+  standingOf,
+  viewOf,
+  waitersOf,
+  withLeases,
+} from './view.ts'
+export { type QueueWait, type WaitFacts, type WaitReason, whyWaiting } from './why.ts'

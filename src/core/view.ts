@@ -5,10 +5,12 @@ import { blockingGrant } from './blocking.ts'
 import { isContradicted, isInDoubt } from './contradiction.ts'
 import { granted } from './grant.ts'
 import { lookAtAnswer } from './memory.ts'
+import { sessionsOf } from './places.ts'
 import { rowOf } from './policy.ts'
 import type { AcquireReply, Json, Outcome, Skip } from './reply.ts'
-import { type Resource, revisionOf, type Waiter } from './state.ts'
+import { type Grant, type Resource, revisionOf, type Waiter } from './state.ts'
 import { type Context, Turn } from './turn.ts'
+import type { QueueWait } from './why.ts'
 
 /** Who holds, since when, and how far the work is. */
 export interface GrantView {
@@ -19,7 +21,12 @@ export interface GrantView {
   readonly sinceMs: number
   readonly attempt: number
   readonly claimed: boolean
+  /** Until when it has to be claimed; absent once it is. */
+  readonly claimByMs?: number
   readonly holds: number
+  /** When its lease ends unless it is renewed, and when it was last renewed; absent where that is not known. */
+  readonly expiresAtMs?: number
+  readonly renewedAtMs?: number
   readonly revision?: string
   readonly progress?: Json
 }
@@ -55,6 +62,14 @@ export interface RecentView {
   readonly revision?: string
 }
 
+/** A queue that goes on only after its retry delay. */
+export interface PauseView {
+  readonly operation: string
+  readonly untilMs: number
+  /** The number of the attempt that comes next. */
+  readonly attempt: number
+}
+
 /** What people and programs see of a resource. Plain JSON. */
 export interface ResourceView {
   readonly namespace: string
@@ -67,6 +82,56 @@ export interface ResourceView {
   readonly references: readonly string[]
   readonly kept: readonly KeptView[]
   readonly recent: readonly RecentView[]
+  readonly pauses: readonly PauseView[]
+  /** Why those who wait do, a queue each; absent where nobody waits. */
+  readonly why?: readonly QueueWait[]
+}
+
+/** Until when a session is alive unless it is renewed, and how long a renewal is good. */
+export interface SessionLease {
+  readonly expiresAtMs: number
+  readonly ttlMs: number
+}
+
+/** The sessions that keep the grants of a resource alive, in the order of the grants of its view. */
+export function sessionsOfGrants(resource: Resource): readonly (readonly string[])[] {
+  return [...resource.grants.values()].map(sessionsOf)
+}
+
+/** A view with the leases of these sessions: whatever keeps a grant alive for longest is its lease. */
+export function withLeases(
+  view: ResourceView,
+  sessions: readonly (readonly string[])[],
+  leaseOf: (session: string) => SessionLease | undefined,
+): ResourceView {
+  if (!sessions.some((each) => each.length > 0)) return view
+  const grants = view.grants.map((grant, index) => {
+    let longest: SessionLease | undefined
+    for (const session of sessions[index]!) {
+      const lease = leaseOf(session)
+      if (lease && lease.expiresAtMs > (longest?.expiresAtMs ?? grant.expiresAtMs ?? 0)) longest = lease
+    }
+    return longest ? { ...grant, ...leaseView(longest) } : grant
+  })
+  return { ...view, grants }
+}
+
+function leaseView({ expiresAtMs, ttlMs }: SessionLease): Pick<GrantView, 'expiresAtMs' | 'renewedAtMs'> {
+  return { expiresAtMs, renewedAtMs: expiresAtMs - ttlMs }
+}
+
+function implicitLeaseView(grant: Grant): Pick<GrantView, 'expiresAtMs' | 'renewedAtMs'> {
+  const lease = implicitLease(grant)
+  return lease ? leaseView(lease) : {}
+}
+
+/** The implicit lease of a grant; nothing where sessions alone keep it alive. */
+function implicitLease({ holds, unclaimedLease }: Grant): SessionLease | undefined {
+  const leases = unclaimedLease ? [unclaimedLease] : holds.values()
+  let longest: SessionLease | undefined
+  for (const lease of leases)
+    if (lease.expiresAtMs !== undefined && lease.expiresAtMs > (longest?.expiresAtMs ?? 0)) longest = lease
+  return longest
 }
 
 /** A resource as people and programs see it, with the first of its waiters. */
@@ -83,7 +148,9 @@ export function viewOf(resource: Resource, waiterLimit = 1_000): ResourceView {
       sinceMs: grant.sinceMs,
       attempt: grant.attempt,
       claimed: grant.claimByMs === undefined,
+      ...(grant.claimByMs !== undefined && { claimByMs: grant.claimByMs }),
       holds: grant.holds.size,
+      ...implicitLeaseView(grant),
       ...revisionOf(grant),
       ...(grant.progress !== undefined && { progress: grant.progress }),
     })),
@@ -108,6 +175,7 @@ export function viewOf(resource: Resource, waiterLimit = 1_000): ResourceView {
       outcome,
       ...revisionOf({ revision }),
     })),
+    pauses: [...resource.pauses].map(([operation, { untilMs, attempt }]) => ({ operation, untilMs, attempt })),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Command, Policy, ReplyTo, ResourceView, WaiterView } from '../core/index.ts'
 import type { ErrorBody } from './errors.ts'
 import type { Place } from './events.ts'
+import type { Overview, PastGrant } from './overview.ts'
 import type { RequestType } from './requests.ts'
 
 type SessionReply = { readonly status: 'alive'; readonly ttlMs: number; readonly places: number }
@@ -12,13 +13,17 @@ interface OtherReplies {
   'close-session': { readonly status: 'closed' }
   'list-places': { readonly status: 'places'; readonly places: readonly Place[] }
   'leave-place': { readonly status: 'done' }
-  'get-resource': { readonly status: 'resource'; readonly resource: ResourceView }
+  'get-resource': { readonly status: 'resource'; readonly resource: ResourceView; readonly nowMs: number }
   'list-waiters': { readonly status: 'waiters'; readonly waiters: readonly WaiterView[]; readonly next?: number }
   'list-resources': {
     readonly status: 'resources'
     readonly resources: readonly ResourceView[]
     readonly next?: string
+    /** By the clock that all times of a reply go by. */
+    readonly nowMs: number
   }
+  'get-timeline': { readonly status: 'timeline'; readonly nowMs: number; readonly grants: readonly PastGrant[] }
+  'get-overview': { readonly status: 'overview' } & Overview
   'get-policy': { readonly status: 'policy'; readonly version: number; readonly policy: Policy }
   'apply-policy': { readonly status: 'policy'; readonly version: number; readonly policy: Policy }
 }

@@ -134,6 +134,11 @@ const listResources = z.strictObject({
     .describe('the `next` of the page before'),
   limit: z.coerce.number().int().min(1).max(LIMITS.page).default(100),
 })
+const getTimeline = z.strictObject({ type: z.literal('get-timeline'), ...address })
+const getOverview = z.strictObject({
+  type: z.literal('get-overview'),
+  namespace: idSchema.optional().describe('only of this one; of all where absent'),
+})
 const getPolicy = z.strictObject({ type: z.literal('get-policy') })
 
 const operationPolicy = z.strictObject({
@@ -194,6 +199,8 @@ export const requestSchemas = {
   'get-resource': getResource,
   'list-waiters': listWaiters,
   'list-resources': listResources,
+  'get-timeline': getTimeline,
+  'get-overview': getOverview,
   'get-policy': getPolicy,
   'apply-policy': applyPolicy,
 } as const

@@ -37,6 +37,16 @@ export const routes: Readonly<Record<RequestType, Route>> = {
     summary: 'All who wait for a resource, in all of its queues, oldest first, a page at a time.',
   },
   'list-resources': { method: 'GET', path: '/v1/resources', summary: 'List resources that are not idle.' },
+  'get-timeline': {
+    method: 'GET',
+    path: '/v1/timeline',
+    summary: 'The last grants of a resource, as far as this server has seen them.',
+  },
+  'get-overview': {
+    method: 'GET',
+    path: '/v1/overview',
+    summary: 'Totals, and how the last minutes went, as far as this server has seen them.',
+  },
   'get-policy': { method: 'GET', path: '/v1/policy', summary: 'Read the policy and its version.' },
   'apply-policy': { method: 'PUT', path: '/v1/policy', summary: 'Replace the policy if it still has this version.' },
 }

@@ -33,6 +33,8 @@ const READING: ReadonlySet<string> = new Set([
   'list-resources',
   'list-places',
   'get-policy',
+  'get-timeline',
+  'get-overview',
 ] as const satisfies readonly RequestType[])
 
 export function isReading({ type }: Request): boolean {

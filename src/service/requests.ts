@@ -26,7 +26,9 @@ import {
   type Store,
 } from '../stores/store.ts'
 import { commandOf, isStepping, type Stepping } from './commands.ts'
+import { explainedViews } from './explained-views.ts'
 import { NodeQuotas } from './quotas.ts'
+import { Statistics } from './statistics.ts'
 
 /** A reply as callers get it: a refusal with the sentence that belongs to its code. */
 export type Explained<Reply> = Exclude<Reply, Refused> | ErrorBody
@@ -43,6 +45,10 @@ export interface RequestLimits {
   readonly waiters: number
   /** The largest result that is told to others, in bytes of JSON. */
   readonly resultBytes: number
+  /** What was seen so far; absent where nobody looks. */
+  readonly statistics?: Statistics | undefined
+  /** Of Baton. */
+  readonly version?: string | undefined
 }
 
 /** A command, the resource that it is for, and what is known of whoever gives it. */
@@ -84,12 +90,21 @@ export class Requests {
       }
       case 'get-resource': {
         const view = (await store.read(request)) ?? idleView(addressOf(request))
-        return { status: 'resource', resource: view }
+        const [resource = view] = await explainedViews(store, this.#limits.statistics, [view])
+        return { status: 'resource', resource, nowMs: store.nowMs() }
       }
       case 'list-waiters':
         return { status: 'waiters', ...(await store.waiters(request, request)) }
       case 'list-resources':
-        return { status: 'resources', ...(await store.list(request, pace)) }
+        return this.#list(request, pace)
+      case 'get-timeline':
+        return {
+          status: 'timeline',
+          nowMs: store.nowMs(),
+          grants: this.#limits.statistics?.timeline(addressOf(request)) ?? [],
+        }
+      case 'get-overview':
+        return this.#overview(request)
       case 'get-policy':
         return { status: 'policy', ...(await store.policy()) }
       case 'apply-policy': {
@@ -127,6 +142,21 @@ export class Requests {
       this.#factsFor(request, facts),
     )
     return explainedTo(request, reply)
+  }
+
+  async #list(request: RequestOf<'list-resources'>, pace: Pace): Promise<ReplyOf<'list-resources'>> {
+    const { resources, ...page } = await this.#store.list(request, pace)
+    const explained = await explainedViews(this.#store, this.#limits.statistics, resources)
+    return { status: 'resources', resources: explained, ...page, nowMs: this.#store.nowMs() }
+  }
+
+  async #overview({ namespace }: RequestOf<'get-overview'>): Promise<ReplyOf<'get-overview'>> {
+    const store = this.#store
+    const { statistics = new Statistics(), version = '' } = this.#limits
+    const nowMs = store.nowMs()
+    const counts = namespace === undefined ? { counts: await store.counts() } : {}
+    const seen = statistics.overview(namespace, nowMs)
+    return { status: 'overview', nowMs, version, storeId: store.id, ...counts, ...seen }
   }
 
   stop(): void {
@@ -199,5 +229,16 @@ function addressOf({ namespace, resource }: Address): Address {
 }
 
 function idleView({ namespace, resource }: Address) {
-  return { namespace, resource, fence: 0, grants: [], waiters: [], waiting: 0, references: [], kept: [], recent: [] }
+  return {
+    namespace,
+    resource,
+    fence: 0,
+    grants: [],
+    waiters: [],
+    waiting: 0,
+    references: [],
+    kept: [],
+    recent: [],
+    pauses: [],
+  }
 }

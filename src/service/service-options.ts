@@ -5,7 +5,7 @@ import type { RequestLimits } from './requests.ts'
 import type { Timers } from './timers.ts'
 
 /** What a service is made of; all but the store has a default. */
-export interface ServiceOptions extends Pick<RequestLimits, 'quotas'> {
+export interface ServiceOptions extends Pick<RequestLimits, 'quotas' | 'statistics' | 'version'> {
   readonly store: Store
   readonly timers?: Timers
   /** How many may wait in all. */

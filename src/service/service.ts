@@ -55,7 +55,14 @@ export class Service {
     this.#readTurns = readTurns
     this.#unhurried = this.budget({ bytes: Infinity })
     this.#store = store
-    this.#requests = new Requests(store, { quotas: options.quotas, waiters: waiterLimit, resultBytes: resultLimit })
+    const { quotas, statistics, version } = options
+    this.#requests = new Requests(store, {
+      quotas,
+      statistics,
+      version,
+      waiters: waiterLimit,
+      resultBytes: resultLimit,
+    })
     this.#availability = new StoreAvailability(log)
     this.#sweeper = new Sweeper(store, { timers, availability: this.#availability })
     // An event may be another process's: then its deadlines are news here.

@@ -4,17 +4,23 @@ import {
   lateSkip,
   type Resource,
   type ResourceView,
+  type SessionLease,
   type Skip,
   type Standing,
+  sessionsOfGrants,
   standingOf,
   viewOf,
   type WaiterPage,
   waitersOf,
+  withLeases,
 } from '../core/index.ts'
 import type { Address, AskAt } from './store.ts'
 
 /** What is read off a resource that is looked at. */
 export type View<Result> = (resource: Resource, context: Context) => Result
+
+/** By session. */
+export type Leases = ReadonlyMap<string, SessionLease>
 
 /** The questions about one resource that every store answers alike, given how it looks at one. */
 export abstract class Views {
@@ -28,8 +34,17 @@ export abstract class Views {
     asks?: readonly AskName[],
   ): Promise<Result | undefined>
 
-  read(address: Address, waiterLimit?: number): Promise<ResourceView | undefined> {
-    return this.inspect(address, (resource) => viewOf(resource, waiterLimit))
+  /** The leases of those of these sessions that are known to be alive. */
+  protected abstract leasesOf(sessions: readonly string[]): Leases | Promise<Leases>
+
+  async read(address: Address, waiterLimit?: number): Promise<ResourceView | undefined> {
+    const look = (resource: Resource) => ({ view: viewOf(resource, waiterLimit), sessions: sessionsOfGrants(resource) })
+    const found = await this.inspect(address, look)
+    if (!found) return undefined
+    const { view, sessions } = found
+    const wanted = sessions.flat()
+    const leases = wanted.length > 0 ? await this.leasesOf(wanted) : undefined
+    return leases ? withLeases(view, sessions, (session) => leases.get(session)) : view
   }
 
   async waiters(address: Address, page: { readonly after?: number; readonly limit: number }): Promise<WaiterPage> {

@@ -37,6 +37,8 @@ const good: Readonly<Record<RequestType, (random: Random) => Fields>> = {
   'get-resource': (random) => ({ resource: key(random).resource, namespace: 'default' }),
   'list-waiters': (random) => ({ resource: key(random).resource, after: 1, limit: 10 }),
   'list-resources': () => ({ limit: 10, active: true, prefix: 'r', node: 'n0' }),
+  'get-timeline': (random) => ({ resource: key(random).resource, namespace: 'default' }),
+  'get-overview': () => ({ namespace: 'default' }),
   'get-policy': () => ({}),
   'apply-policy': () => ({
     version: 999,

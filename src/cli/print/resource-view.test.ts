@@ -15,6 +15,7 @@ const idle: ResourceView = {
   references: [],
   kept: [],
   recent: [],
+  pauses: [],
 }
 
 const grant = {

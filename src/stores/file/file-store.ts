@@ -20,7 +20,7 @@ import {
   type VersionedPolicy,
 } from '../store.ts'
 import { systemTiming, type Timing } from '../timing.ts'
-import { type View, Views } from '../views.ts'
+import { type Leases, type View, Views } from '../views.ts'
 import { checkFormat, storeId, unfinished, writeFormat } from './directory.ts'
 import type { Disk } from './disk.ts'
 import { doubtOf } from './doubt.ts'
@@ -249,6 +249,10 @@ class FileStore extends Views implements Store {
   #served(): Running {
     if (!this.#running) throw new StoreUnavailable(this.#trouble)
     return this.#running
+  }
+
+  protected leasesOf(sessions: readonly string[]): Leases {
+    return this.#served().resident.sessions.leasesOf(sessions)
   }
 
   protected inspect<Result>(address: Address, view: View<Result>): Promise<Result | undefined> {

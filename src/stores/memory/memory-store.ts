@@ -16,7 +16,7 @@ import type {
   StoreEvent,
   VersionedPolicy,
 } from '../store.ts'
-import { type View, Views } from '../views.ts'
+import { type Leases, type View, Views } from '../views.ts'
 
 export type { StepTaken } from '../resident/resident.ts'
 
@@ -130,6 +130,10 @@ class MemoryStore extends Views implements Store {
 
   async close(): Promise<void> {
     this.#listeners.clear()
+  }
+
+  protected leasesOf(sessions: readonly string[]): Leases {
+    return this.#resident.sessions.leasesOf(sessions)
   }
 
   protected async inspect<Result>(address: Address, view: View<Result>): Promise<Result | undefined> {

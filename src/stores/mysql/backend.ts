@@ -1,3 +1,4 @@
+import type { SessionLease } from '../../core/index.ts'
 import type {
   Backend,
   Change,
@@ -26,7 +27,7 @@ import { type Around, open } from './open.ts'
 import { Packet, type Run } from './packet.ts'
 import { readPart } from './parts.ts'
 import { readPolicy, writePolicy } from './policy.ts'
-import { endSession, type Here, insertSession, placesOf, removeSession, renewSession } from './sessions.ts'
+import { endSession, type Here, insertSession, leasesOf, placesOf, removeSession, renewSession } from './sessions.ts'
 import { startPatiently } from './start.ts'
 
 /** Many processes, one database: whatever is changed is changed in a transaction that holds the resource's row. */
@@ -98,6 +99,10 @@ export class MysqlBackend implements Backend {
 
   renewSession(session: string, farewell: string): Promise<RenewedSession | undefined> {
     return sure(renewSession(this.#here, session, farewell))
+  }
+
+  leasesOf(sessions: readonly string[]): Promise<ReadonlyMap<string, SessionLease>> {
+    return sure(leasesOf(this.#here, sessions))
   }
 
   placesOf(session: string): Promise<readonly Place[] | undefined> {

@@ -1,3 +1,4 @@
+import type { SessionLease } from '../../core/index.ts'
 import type { EndedSession, RenewedSession } from '../remote/index.ts'
 import type { Place, SessionRequest } from '../store.ts'
 import type { DatabaseClock } from './clock.ts'
@@ -59,6 +60,24 @@ async function takeOver(
     return row && { ttlMs: row.ttl_ms, places: row.places }
   })
 }
+
+export async function leasesOf(
+  { connections, clock }: Here,
+  sessions: readonly string[],
+): Promise<ReadonlyMap<string, SessionLease>> {
+  const leases = new Map<string, SessionLease>()
+  for (let from = 0; from < sessions.length; from += SESSIONS_TOGETHER) {
+    const some = sessions.slice(from, from + SESSIONS_TOGETHER)
+    const read = `SELECT session, ttl_ms, expires_at_ms FROM baton_sessions
+      WHERE session IN (${some.map(() => '?').join(', ')}) AND ended IS NULL AND expires_at_ms > ${clock.sql}`
+    const [rows] = await connections.query(new Packet().add(read, ...some))
+    for (const row of rows) leases.set(row.session, { expiresAtMs: Number(row.expires_at_ms), ttlMs: row.ttl_ms })
+  }
+  return leases
+}
+
+/** In one statement. */
+const SESSIONS_TOGETHER = 500
 
 export async function placesOf({ connections, clock }: Here, session: string): Promise<readonly Place[] | undefined> {
   const alive = `SELECT 1 FROM baton_sessions WHERE session = ? AND ended IS NULL AND expires_at_ms > ${clock.sql}`

@@ -7,6 +7,7 @@ import type {
   KeptAnswer,
   PlaceChanges,
   Reply,
+  SessionLease,
   Waiter,
 } from '../../core/index.ts'
 import type { Address, Counts, ListQuery, Place, SessionRequest } from '../store.ts'
@@ -59,6 +60,8 @@ export interface Backend {
    * a letter for the process that it was at until now, if that was another one, sent in the same transaction.
    */
   renewSession(session: string, farewell: string): Promise<RenewedSession | undefined>
+  /** Until when those of these sessions that are alive are; of one of which that is not known here, nothing. */
+  leasesOf(sessions: readonly string[]): Promise<ReadonlyMap<string, SessionLease>>
   /** The places of a session that is alive; nothing where it is not. */
   placesOf(session: string): Promise<readonly Place[] | undefined>
   /**

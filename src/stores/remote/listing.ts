@@ -1,4 +1,4 @@
-import { jsonSize, type ResourceView, viewOf } from '../../core/index.ts'
+import { jsonSize, type ResourceView, sessionsOfGrants, viewOf, withLeases } from '../../core/index.ts'
 import { nameOf } from '../address.ts'
 import { hasSomethingToShow, WAITERS_SHOWN } from '../listing.ts'
 import type { Address, ListQuery, Pace, Page } from '../store.ts'
@@ -6,7 +6,12 @@ import type { View } from '../views.ts'
 import type { Backend } from './backend.ts'
 
 /** How one resource is looked at, what is due on it done first. */
-type Inspect = (address: Address, view: View<ResourceView>) => Promise<ResourceView | undefined>
+export type Inspect = (address: Address, view: View<Shown>) => Promise<Shown | undefined>
+
+interface Shown {
+  readonly view: ResourceView
+  readonly sessions: readonly (readonly string[])[]
+}
 
 /** One page, by name. What the database can filter it does; a node is looked for in the views of those that name it. */
 export async function listOf(
@@ -16,20 +21,29 @@ export async function listOf(
 ): Promise<Page> {
   const { limit, node } = query
   const found = await backend.find(query)
-  const views: ResourceView[] = []
+  const shown: Shown[] = []
   let bytes = 0
+  const page = async (next?: string): Promise<Page> => {
+    const sessions = shown.flatMap((each) => each.sessions.flat())
+    const leases = sessions.length > 0 ? await backend.leasesOf(sessions) : undefined
+    const resources = shown.map((each) => withLeases(each.view, each.sessions, (session) => leases?.get(session)))
+    return { resources, ...(next !== undefined && { next }) }
+  }
   for (const [index, address] of found.slice(0, limit).entries()) {
     await pace?.pause()
-    const view = await inspect(address, (resource) => viewOf(resource, node === undefined ? WAITERS_SHOWN : Infinity))
-    if (view && hasSomethingToShow(view) && (node === undefined || names(view, node))) {
-      const shown = { ...view, waiters: view.waiters.slice(0, WAITERS_SHOWN) }
-      views.push(shown)
-      bytes += jsonSize(shown)
+    const looked = await inspect(address, (resource) => ({
+      view: viewOf(resource, node === undefined ? WAITERS_SHOWN : Infinity),
+      sessions: sessionsOfGrants(resource),
+    }))
+    if (looked && hasSomethingToShow(looked.view) && (node === undefined || names(looked.view, node))) {
+      const view = { ...looked.view, waiters: looked.view.waiters.slice(0, WAITERS_SHOWN) }
+      shown.push({ view, sessions: looked.sessions })
+      bytes += jsonSize(view)
     }
     const isFull = index + 1 === limit || bytes >= (pace?.pageBytes ?? Infinity)
-    if (isFull) return { resources: views, ...(index + 1 < found.length && { next: nameOf(address) }) }
+    if (isFull) return page(index + 1 < found.length ? nameOf(address) : undefined)
   }
-  return { resources: views }
+  return page()
 }
 
 function names({ grants, waiters, references, kept }: ResourceView, node: string): boolean {

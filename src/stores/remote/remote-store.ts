@@ -13,14 +13,14 @@ import type {
   VersionedPolicy,
 } from '../store.ts'
 import type { Timing } from '../timing.ts'
-import { type View, Views } from '../views.ts'
+import { type Leases, type View, Views } from '../views.ts'
 import { DEADLINE_MS } from './attempts.ts'
 import type { Backend, StepRecord } from './backend.ts'
 import { Deliveries } from './deliveries.ts'
 import { Dispatch } from './dispatch.ts'
 import { Lanes } from './lanes.ts'
 import { letterFrom, type StepsLetter } from './letter.ts'
-import { listOf } from './listing.ts'
+import { type Inspect, listOf } from './listing.ts'
 import type { GivenCommand } from './open-resource.ts'
 import { RemoteSessions } from './sessions.ts'
 import { type Job, Steps } from './steps.ts'
@@ -94,7 +94,8 @@ class RemoteStore extends Views implements Store {
   }
 
   list(query: ListQuery, pace?: Pace): Promise<Page> {
-    return listOf(this.#backend, (address, view) => this.inspect(address, view), { query, pace })
+    const inspect: Inspect = (address, view) => this.inspect(address, view)
+    return listOf(this.#backend, inspect, { query, pace })
   }
 
   async openSession(request: SessionRequest): Promise<SessionReply> {
@@ -156,6 +157,10 @@ class RemoteStore extends Views implements Store {
     this.#listeners.clear()
     await this.#timing.within(TIDY_MS, this.#sweeps.clear(0), () => new Error('no answer')).catch(() => {})
     await this.#backend.close()
+  }
+
+  protected leasesOf(sessions: readonly string[]): Promise<Leases> {
+    return this.#backend.leasesOf(sessions)
   }
 
   /** Where something is due, it is done first. */

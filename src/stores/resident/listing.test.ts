@@ -38,7 +38,7 @@ test('others have their turn while a long list is read, and what they touch is i
   const names: string[] = []
   let after: string | undefined
   do {
-    const page = await listOf(shards, { limit: 5_000, after }, { pause, pageBytes: Infinity })
+    const page = await listOf(shards, { limit: 5_000, after }, { pace: { pause, pageBytes: Infinity } })
     names.push(...page.resources.map(({ resource }) => resource))
     after = page.next
   } while (after !== undefined)
@@ -54,7 +54,7 @@ test('one that has become idle while a list is read is not in it', async () => {
     shards.wake(slot).references.delete('n')
     shards.settle(slot, undefined)
   }
-  const { resources } = await listOf(shards, { limit: 5 }, { pause, pageBytes: Infinity })
+  const { resources } = await listOf(shards, { limit: 5 }, { pace: { pause, pageBytes: Infinity } })
   expect(resources.map(({ resource }) => resource)).toEqual([0, 1, 2, 4].map((index) => at(index).resource))
 })
 
@@ -64,7 +64,7 @@ test('a page that has become large ends early, and the next one goes on after it
   let pages = 0
   let after: string | undefined
   do {
-    const page = await listOf(shards, { limit: 1_000, after }, { pause: () => undefined, pageBytes: 10_000 })
+    const page = await listOf(shards, { limit: 1_000, after }, { pace: { pause: () => undefined, pageBytes: 10_000 } })
     expect(JSON.stringify(page.resources).length).toBeLessThan(11_000)
     names.push(...page.resources.map(({ resource }) => resource))
     after = page.next
@@ -75,6 +75,10 @@ test('a page that has become large ends early, and the next one goes on after it
 })
 
 test('a page has one resource at least, however little it may be', async () => {
-  const { resources, next } = await listOf(coldShards(), { limit: 10 }, { pause: () => undefined, pageBytes: 1 })
+  const { resources, next } = await listOf(
+    coldShards(),
+    { limit: 10 },
+    { pace: { pause: () => undefined, pageBytes: 1 } },
+  )
   expect([resources.length, next]).toEqual([1, nameOf(at(0))])
 })

@@ -1,4 +1,12 @@
-import { jsonSize, type Resource, type ResourceView, viewOf } from '../../core/index.ts'
+import {
+  jsonSize,
+  type Resource,
+  type ResourceView,
+  type SessionLease,
+  sessionsOfGrants,
+  viewOf,
+  withLeases,
+} from '../../core/index.ts'
 import { hasSomethingToShow, WAITERS_SHOWN } from '../listing.ts'
 import type { ListQuery, Pace, Page } from '../store.ts'
 import type { Shards } from './shards.ts'
@@ -12,15 +20,18 @@ const unhurried: Pace = {
   pageBytes: Infinity,
 }
 
-/**
- * One page of what is in memory, by name. Whole texts are read only for those that are shown; before that `settle` sees to it that
- * what has ended there is seen to have.
- */
+interface ListOptions {
+  readonly pace?: Pace | undefined
+  /** Sees to it that what has ended at this name is seen to have. */
+  readonly settle?: (name: string) => void
+  readonly leaseOf?: (session: string) => SessionLease | undefined
+}
+
+/** One page of what is in memory, by name. Whole texts are read only for those that are shown, settled before. */
 export async function listOf(
   shards: Shards,
   query: ListQuery,
-  pace: Pace = unhurried,
-  settle: (name: string) => void = () => {},
+  { pace = unhurried, settle = () => {}, leaseOf = () => undefined }: ListOptions = {},
 ): Promise<Page> {
   const { limit } = query
   const found = await namesOf(shards, query, pace)
@@ -31,7 +42,8 @@ export async function listOf(
     settle(name)
     const slot = shards.peek(name)
     if (!slot || !matches(shards, slot, query)) continue
-    const view = viewOf(shards.resourceOf(slot), WAITERS_SHOWN)
+    const resource = shards.resourceOf(slot)
+    const view = withLeases(viewOf(resource, WAITERS_SHOWN), sessionsOfGrants(resource), leaseOf)
     // What is only remembered for those who ask again is nothing to show: such a page is shorter.
     if (!hasSomethingToShow(view)) continue
     resources.push(view)

@@ -109,9 +109,10 @@ export class Resident {
   }
 
   list(query: ListQuery, { clock, pace }: { readonly clock: Clock; readonly pace?: Pace | undefined }): Promise<Page> {
-    return listOf(this.shards, query, pace, (name) => {
+    const settle = (name: string) => {
       if (this.sessions.isEnding) this.#endPlacesAt(this.shards.peek(name), clock.nowMs())
-    })
+    }
+    return listOf(this.shards, query, { pace, settle, leaseOf: (session) => this.sessions.leaseOf(session) })
   }
 
   openSession(request: SessionRequest, nowMs: number): SessionReply {

@@ -1,4 +1,4 @@
-import { Deadlines, type PlaceChanges, type SessionPlace } from '../../core/index.ts'
+import { Deadlines, type PlaceChanges, type SessionLease, type SessionPlace } from '../../core/index.ts'
 import { type Place, SESSION_LOST, type SessionReply, type SessionRequest } from '../store.ts'
 import { type Held, type PlaceAt, placesAt, SessionPlaces } from './session-places.ts'
 import type { Slot } from './slot.ts'
@@ -28,6 +28,22 @@ export class ResidentSessions {
 
   countOf(node: string): number {
     return this.#byNode.get(node) ?? 0
+  }
+
+  /** Until when it is alive; nothing where it is not. */
+  leaseOf(id: string): SessionLease | undefined {
+    const session = this.#sessions.get(id)
+    return session && { expiresAtMs: this.#deadlines.atMs(session)!, ttlMs: session.ttlMs }
+  }
+
+  /** The same of several. */
+  leasesOf(ids: readonly string[]): ReadonlyMap<string, SessionLease> {
+    const leases = new Map<string, SessionLease>()
+    for (const id of ids) {
+      const lease = this.leaseOf(id)
+      if (lease) leases.set(id, lease)
+    }
+    return leases
   }
 
   isAlive(session: string): boolean {

@@ -25,6 +25,22 @@ export const keepingSessions: readonly BackendCase[] = [
     },
   },
   {
+    claim: 'until when a session is alive is known, whichever process it is at',
+    check: async (first, second, clock) => {
+      const opened = clock.nowMs()
+      await first.insertSession(session)
+      assert.deepEqual(
+        [...(await second.leasesOf(['s', 'other']))],
+        [['s', { expiresAtMs: opened + 1_000, ttlMs: 1_000 }]],
+      )
+      clock.jump(400)
+      await first.renewSession('s', 'farewell')
+      assert.equal((await second.leasesOf(['s'])).get('s')?.expiresAtMs, opened + 1_400)
+      clock.jump(1_000)
+      assert.equal((await second.leasesOf(['s'])).size, 0)
+    },
+  },
+  {
     claim: 'a session that moves takes leave of the process that it was at',
     check: async (first, second) => {
       const heard: string[] = []

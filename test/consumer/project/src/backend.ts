@@ -29,6 +29,7 @@ class AwayBackend implements Backend {
   clear = away
   insertSession = away
   renewSession = (): Promise<RenewedSession | undefined> => away()
+  leasesOf = away
   placesOf = away
   endSession = away
   removeSession = away

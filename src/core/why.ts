@@ -1,0 +1,86 @@
+import type { GrantView, PauseView, ResourceView } from './view.ts'
+
+/** A fact that keeps a queue from going on, or says how long that may still take. */
+export type WaitReason =
+  /** Somebody does the work; `usualMs`: how long that usually takes, where enough of it was seen. */
+  | {
+      readonly why: 'held'
+      readonly operation: string
+      readonly node: string
+      readonly fence: number
+      readonly forMs: number
+      readonly usualMs?: number
+    }
+  /** The next in line has been granted, and has not said yet that it is there. */
+  | { readonly why: 'unclaimed'; readonly operation: string; readonly node: string; readonly passesOnInMs: number }
+  /** The holder has not renewed its lease for longer than a client lets pass; it runs out unless it does. */
+  | { readonly why: 'silent'; readonly node: string; readonly forMs: number; readonly expiresInMs: number }
+  /** The last attempt failed, and the retry delay is not over. */
+  | { readonly why: 'paused'; readonly operation: string; readonly forMs: number; readonly attempt: number }
+
+/** Why the queue of one operation waits, and how many stand in it: whoever is nth also stands behind n - 1 others. */
+export interface QueueWait {
+  readonly operation: string
+  readonly waiting: number
+  readonly reasons: readonly WaitReason[]
+}
+
+/** What is known beside the view itself. */
+export interface WaitFacts {
+  readonly nowMs: number
+  /** Of the namespace. */
+  readonly exclusion: 'operation' | 'resource'
+  /** How long an operation is usually held; nothing where that is not known. */
+  readonly usualMs: (operation: string) => number | undefined
+}
+
+/** A client renews three times in a ttl: of one that has let half of it pass, something is wrong. */
+const SILENT_SHARE = 0.5
+
+/**
+ * Why those who wait for a resource do. Decided from facts alone: where nothing keeps a queue as far as is known, it has no
+ * reasons.
+ */
+export function whyWaiting(view: ResourceView, facts: WaitFacts): readonly QueueWait[] {
+  const queues = new Map<string, number>()
+  for (const { operation } of view.waiters) queues.set(operation, (queues.get(operation) ?? 0) + 1)
+  // Of those that are not shown it is known in which queue they stand only where there is one.
+  const [only] = queues.size === 1 ? queues.keys() : []
+  if (only !== undefined) queues.set(only, view.waiting)
+  return [...queues].map(([operation, waiting]) => ({
+    operation,
+    waiting,
+    reasons: reasonsFor(view, operation, facts),
+  }))
+}
+
+function reasonsFor({ grants, pauses }: ResourceView, operation: string, facts: WaitFacts): WaitReason[] {
+  const isMeant = (each: { readonly operation: string }) =>
+    facts.exclusion === 'resource' || each.operation === operation
+  const held = grants.filter(isMeant).flatMap((grant) => reasonsOfGrant(grant, facts))
+  return [...held, ...pauses.filter(isMeant).map((pause) => reasonOfPause(pause, facts))]
+}
+
+function reasonsOfGrant(grant: GrantView, { nowMs, usualMs }: WaitFacts): WaitReason[] {
+  const { operation, node, fence, claimByMs } = grant
+  if (claimByMs !== undefined)
+    return [{ why: 'unclaimed', operation, node, passesOnInMs: Math.max(0, claimByMs - nowMs) }]
+  const usual = usualMs(operation)
+  const held: WaitReason = {
+    why: 'held',
+    operation,
+    node,
+    fence,
+    forMs: Math.max(0, nowMs - grant.sinceMs),
+    ...(usual !== undefined && { usualMs: usual }),
+  }
+  const { expiresAtMs, renewedAtMs } = grant
+  if (expiresAtMs === undefined || renewedAtMs === undefined) return [held]
+  const silentMs = nowMs - renewedAtMs
+  if (silentMs < SILENT_SHARE * (expiresAtMs - renewedAtMs)) return [held]
+  return [held, { why: 'silent', node, forMs: silentMs, expiresInMs: Math.max(0, expiresAtMs - nowMs) }]
+}
+
+function reasonOfPause({ operation, untilMs, attempt }: PauseView, { nowMs }: WaitFacts): WaitReason {
+  return { why: 'paused', operation, forMs: Math.max(0, untilMs - nowMs), attempt }
+}
