@@ -79,6 +79,8 @@ export interface ResourceView {
   /** The first of them, oldest first; `waiting` counts all. */
   readonly waiters: readonly WaiterView[]
   readonly waiting: number
+  /** The same by operation; none that is empty. */
+  readonly queues: readonly { readonly operation: string; readonly waiting: number }[]
   readonly references: readonly string[]
   readonly kept: readonly KeptView[]
   readonly recent: readonly RecentView[]
@@ -156,6 +158,10 @@ export function viewOf(resource: Resource, waiterLimit = 1_000): ResourceView {
     })),
     waiters: resource.waiters.list(waiterLimit).map(viewOfWaiter),
     waiting: resource.waiters.size,
+    queues: resource.waiters
+      .operations()
+      .map((operation) => ({ operation, waiting: resource.waiters.count(operation) }))
+      .filter(({ waiting }) => waiting > 0),
     references: [...resource.references],
     kept: [...resource.kept].map(([operation, { node, fence, atMs, untilMs, result, resultOmitted, revision }]) => ({
       operation,

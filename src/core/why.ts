@@ -42,16 +42,7 @@ const SILENT_SHARE = 0.5
  * reasons.
  */
 export function whyWaiting(view: ResourceView, facts: WaitFacts): readonly QueueWait[] {
-  const queues = new Map<string, number>()
-  for (const { operation } of view.waiters) queues.set(operation, (queues.get(operation) ?? 0) + 1)
-  // Of those that are not shown it is known in which queue they stand only where there is one.
-  const [only] = queues.size === 1 ? queues.keys() : []
-  if (only !== undefined) queues.set(only, view.waiting)
-  return [...queues].map(([operation, waiting]) => ({
-    operation,
-    waiting,
-    reasons: reasonsFor(view, operation, facts),
-  }))
+  return view.queues.map((queue) => ({ ...queue, reasons: reasonsFor(view, queue.operation, facts) }))
 }
 
 function reasonsFor({ grants, pauses }: ResourceView, operation: string, facts: WaitFacts): WaitReason[] {

@@ -20,7 +20,7 @@ export interface PastGrant {
 }
 
 /** What was counted since the server began, or in one piece of time. */
-export interface Tally {
+interface Tally {
   readonly grants: number
   readonly handOvers: number
   /** Those who were told that the work had been done: work that was saved. */
@@ -31,7 +31,7 @@ export interface Tally {
 }
 
 /** One piece of the last minutes. */
-export interface OverviewPoint extends Tally {
+interface OverviewPoint extends Tally {
   /** When it began. */
   readonly atMs: number
   /** How many waited when it ended. */

@@ -39,6 +39,8 @@ test('every request type answers at its route', async () => {
   await ask('leave-place', { ...key, owner: 'a', session: 's1' })
   await ask('forget', { resource: 'r' })
   await ask('close-session', { session: 's1' })
+  await ask('get-timeline', { resource: 'sha256:a' })
+  await ask('get-overview', {})
   await ask('get-policy', {})
   await ask('apply-policy', { version: 1, policy: { namespaces: {} } })
   expect(said).toEqual({
@@ -60,6 +62,8 @@ test('every request type answers at its route', async () => {
     'list-places': [200, 'places'],
     'leave-place': [200, 'done'],
     'close-session': [200, 'closed'],
+    'get-timeline': [200, 'timeline'],
+    'get-overview': [200, 'overview'],
     'get-policy': [200, 'policy'],
     'apply-policy': [200, 'policy'],
   })

@@ -236,6 +236,7 @@ function idleView({ namespace, resource }: Address) {
     grants: [],
     waiters: [],
     waiting: 0,
+    queues: [],
     references: [],
     kept: [],
     recent: [],

@@ -55,14 +55,7 @@ export class Service {
     this.#readTurns = readTurns
     this.#unhurried = this.budget({ bytes: Infinity })
     this.#store = store
-    const { quotas, statistics, version } = options
-    this.#requests = new Requests(store, {
-      quotas,
-      statistics,
-      version,
-      waiters: waiterLimit,
-      resultBytes: resultLimit,
-    })
+    this.#requests = new Requests(store, { ...options, waiters: waiterLimit, resultBytes: resultLimit })
     this.#availability = new StoreAvailability(log)
     this.#sweeper = new Sweeper(store, { timers, availability: this.#availability })
     // An event may be another process's: then its deadlines are news here.

@@ -12,6 +12,7 @@ const idle: ResourceView = {
   grants: [],
   waiters: [],
   waiting: 0,
+  queues: [],
   references: [],
   kept: [],
   recent: [],

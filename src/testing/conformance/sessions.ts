@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { ResourceView } from '../../core/index.ts'
 import { acquire, type Case, claim, failure, fenceOf, pass, release, success } from './case.ts'
 
 const at = { namespace: 'default', resource: 'r' }
@@ -72,6 +73,28 @@ export const sessions: readonly Case[] = [
     assert.equal((await store.places('s'))?.length, 1)
     await pass(store, clock, 2_000)
     assert.equal((await acquire(store, { node: 'c' })).status, 'granted')
+  }),
+  claim('a view says until when a grant lives, and when it was last renewed', async (store, { clock }) => {
+    const openedMs = clock.nowMs()
+    await store.openSession({ session: 's', node: 'a', ttlMs: 10_000 })
+    await acquire(store, { node: 'a', session: 's', ttlMs: 99_000 })
+    await acquire(store, { node: 'b', resource: 'q', ttlMs: 20_000 })
+    await pass(store, clock, 4_000)
+    await store.renewSession('s')
+    const leaseOf = (view: ResourceView | undefined) => {
+      const { renewedAtMs = 0, expiresAtMs = 0 } = view?.grants[0] ?? {}
+      return [renewedAtMs - openedMs, expiresAtMs - openedMs]
+    }
+    assert.deepEqual(leaseOf(await store.read(at)), [4_000, 14_000])
+    const { resources } = await store.list({ limit: 10 })
+    const listed = (name: string) => leaseOf(resources.find(({ resource }) => resource === name))
+    assert.deepEqual(
+      [listed('r'), listed('q')],
+      [
+        [4_000, 14_000],
+        [0, 20_000],
+      ],
+    )
   }),
   claim('one hold of two sessions goes with its own', async (store, { clock }) => {
     await store.openSession({ session: 'short', node: 'a', ttlMs: 1_000 })
