@@ -1,5 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { logTo } from '../service/index.ts'
 import { SimulatedClock } from '../testing/index.ts'
 import { keepDescriptors } from './descriptors.ts'
 
@@ -7,7 +8,7 @@ test('connections leave the last descriptors to others, and the log says so once
   const clock = new SimulatedClock()
   const said: unknown[] = []
   const server = createServer()
-  keepDescriptors(server, { log: (_, fields) => said.push(fields), timers: clock, left: () => 27 })
+  keepDescriptors(server, { log: logTo((_, __, fields) => said.push(fields)), timers: clock, left: () => 27 })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const sockets: Socket[] = []
   onTestFinished(() => {

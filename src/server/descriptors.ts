@@ -24,7 +24,7 @@ export function keepDescriptors(
   const tell = () => {
     isTold = refused > 0
     if (!isTold) return
-    log('connections are refused: this process may not open more files; allow it more (ulimit -n)', {
+    log.error('connections are refused: this process may not open more files; allow it more (ulimit -n)', {
       refused,
       connections: server.maxConnections,
     })

@@ -4,7 +4,7 @@
  */
 
 export type { Token } from '../protocol/index.ts'
-export type { Log } from '../service/index.ts'
+export type { Log, LogFields, LogLevel } from '../service/index.ts'
 export { Service, type ServiceOptions, Statistics, systemClock, systemTimers, type Timers } from '../service/index.ts'
 export { type AppOptions, buildApp } from './app.ts'
 export { jsonLines } from './json-lines.ts'

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { logTo } from '../service/index.ts'
 import { type Store, StoreUnavailable } from '../stores/store.ts'
 import { overlaid } from '../testing/unit/server-connection.ts'
 import { newWorld, quiet, type World } from '../testing/unit/server-world.ts'
@@ -80,7 +81,7 @@ test.each([
   ['when it syncs', { durable: () => Promise.reject(new StoreUnavailable('the disk is full')) }],
 ])('a store that goes away %s is a 503, told to the log once', async (_, change) => {
   const lines: string[] = []
-  const world = newWorld({ wrap: withDirect(change), log: (line) => lines.push(line) })
+  const world = newWorld({ wrap: withDirect(change), log: logTo((_, message) => lines.push(message)) })
   for (let again = 0; again < 2; again++) {
     const { status, body } = await posted(world, '/lock', ask('a'))
     expect([status, body.acquired]).toEqual([503, false])

@@ -19,7 +19,7 @@ export function bodyOf(error: unknown, log: Log): ErrorBody {
   if (error instanceof UnknownOutcome) return errorBody('unknown-outcome')
   const known = frameworkRefusal(error)
   if (known) return known
-  log('internal error', { error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+  log.error('internal error', { error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
   return errorBody('internal')
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { logTo } from '../service/index.ts'
 import { SimulatedClock } from '../testing/index.ts'
 import { defaultLimits } from './limits.ts'
 import { Held, Unsent } from './unsent.ts'
@@ -6,7 +7,7 @@ import { Held, Unsent } from './unsent.ts'
 function newUnsent(limits: { allStreamsBytes?: number; unreadMs?: number } = {}) {
   const timers = new SimulatedClock()
   const lines: [string, object | undefined][] = []
-  const log = (message: string, fields?: object) => void lines.push([message, fields])
+  const log = logTo((_, message, fields) => lines.push([message, fields]))
   const unsent = new Unsent({ limits: { ...defaultLimits, allStreamsBytes: 1_000, ...limits }, timers, log })
   const cut: string[] = []
   const reader = (name: string, write?: (held: Held) => void): Held => {

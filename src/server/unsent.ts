@@ -128,10 +128,10 @@ export class Unsent {
       this.#unlogged++
       return
     }
-    this.#log('slow reader cut', { unreadBytes })
+    this.#log.warn('slow reader cut', { unreadBytes })
     this.#stopLogging = this.#timers.after(LOG_MS, () => {
       this.#stopLogging = undefined
-      if (this.#unlogged > 0) this.#log('slow readers cut', { count: this.#unlogged })
+      if (this.#unlogged > 0) this.#log.warn('slow readers cut', { count: this.#unlogged })
       this.#unlogged = 0
     })
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type RequestType, routes } from '../protocol/index.ts'
-import { StoreUnavailable, UnknownOutcome } from '../service/index.ts'
+import { logTo, StoreUnavailable, UnknownOutcome } from '../service/index.ts'
 import type { Store } from '../stores/store.ts'
 import { newWorld } from '../testing/unit/server-world.ts'
 
@@ -152,7 +152,7 @@ test('a defect is a 500 that tells the log everything and the client nothing', a
   const lines: unknown[] = []
   const { post } = newWorld({
     wrap: failing(() => new TypeError('secret of the store')),
-    log: (...entry) => lines.push(entry),
+    log: logTo((...entry) => lines.push(entry)),
   })
   const reply = await post('/v1/acquire', { ...key, node: 'a' })
   expect([reply.status, reply.body.code]).toEqual([500, 'internal'])

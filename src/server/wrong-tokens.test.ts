@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import WebSocket from 'ws'
 import type { Token } from '../protocol/index.ts'
+import { logTo } from '../service/index.ts'
 import { SimulatedClock, settled } from '../testing/simulated-clock.ts'
 import { newWorld, quiet, roundTrips, type World } from '../testing/unit/server-world.ts'
 import { UnknownToken } from './guard.ts'
@@ -13,7 +14,7 @@ const tokens: Token[] = [{ sha256: createHash('sha256').update('root').digest('h
 
 function guardedWorld() {
   const lines: [message: string, fields: unknown][] = []
-  const world = newWorld({ tokens, log: (message, fields) => lines.push([message, fields]) })
+  const world = newWorld({ tokens, log: logTo((_, message, fields) => lines.push([message, fields])) })
   const ask = async (secret: string, remoteAddress = '10.0.0.1') => {
     const headers = { authorization: `Bearer ${secret}` }
     return (await world.app.inject({ url: '/v1/policy', headers, remoteAddress })).statusCode
@@ -148,7 +149,7 @@ test('the upgrade to a stream is slowed down like any other request', async () =
 function newWrongTokens() {
   const lines: Readonly<Record<string, unknown>>[] = []
   const clock = new SimulatedClock()
-  const wrongTokens = new WrongTokens({ timers: clock, log: (_, fields = {}) => lines.push(fields) })
+  const wrongTokens = new WrongTokens({ timers: clock, log: logTo((_, __, fields) => lines.push(fields)) })
   let closed = 0
   const guessFrom = (remoteAddress: string) => {
     const connection = Object.assign(new PassThrough(), { remoteAddress })

@@ -33,7 +33,11 @@ export class WrongTokens {
 
   #tell(): void {
     if (this.#untold === 0) return
-    this.#log('wrong tokens', { count: this.#untold, networks: this.#networks.size, mostFrom: this.#networks.most })
+    this.#log.warn('wrong tokens', {
+      count: this.#untold,
+      networks: this.#networks.size,
+      mostFrom: this.#networks.most,
+    })
     this.#untold = 0
   }
 }

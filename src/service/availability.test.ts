@@ -1,19 +1,20 @@
 import { expect, test } from 'vitest'
 import { StoreUnavailable, UnknownOutcome } from '../stores/store.ts'
+import { recordedLog } from '../testing/unit/recorded-log.ts'
 import { StoreAvailability } from './availability.ts'
 
 test('it is logged once that a store does not answer and why, and once that it answers again', async () => {
-  const logged: unknown[] = []
-  const availability = new StoreAvailability((...entry) => logged.push(entry))
+  const { log, entries } = recordedLog()
+  const availability = new StoreAvailability(log)
   const fails = (error: Error) => expect(availability.watch(Promise.reject(error))).rejects.toBe(error)
   expect(await availability.watch(Promise.resolve(1))).toBe(1)
   await fails(new UnknownOutcome('who knows'))
-  expect(logged).toEqual([])
+  expect(entries).toEqual([])
   for (const reason of ['the disk is full', 'the disk is full still']) await fails(new StoreUnavailable(reason))
-  expect(logged).toEqual([['the store does not answer', { reason: 'the disk is full' }]])
+  expect(entries).toEqual([['error', 'the store does not answer', { reason: 'the disk is full' }]])
   for (const result of [2, 3]) expect(await availability.watch(Promise.resolve(result))).toBe(result)
-  expect(logged.slice(1)).toEqual([['the store answers again']])
+  expect(entries.slice(1)).toEqual([['info', 'the store answers again', {}]])
   availability.stop()
   await fails(new StoreUnavailable('closed'))
-  expect(logged.length).toBe(2)
+  expect(entries.length).toBe(2)
 })

@@ -24,14 +24,14 @@ export class StoreAvailability {
   }
 
   answered(): void {
-    if (this.#isAway) this.#log('the store answers again')
+    if (this.#isAway) this.#log.info('the store answers again')
     this.#isAway = false
   }
 
   failed(error: unknown): void {
     if (!(error instanceof StoreUnavailable) || this.#isAway || this.#stopped) return
     this.#isAway = true
-    this.#log('the store does not answer', { reason: error.message })
+    this.#log.error('the store does not answer', { reason: error.message })
   }
 
   /** From now on it is no news that the store does not answer. */

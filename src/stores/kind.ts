@@ -3,7 +3,9 @@ import type { StepTaken } from './resident/resident.ts'
 import type { Clock, Store } from './store.ts'
 
 /** Where a store tells an operator something: a sentence, and the values that belong to it. */
-export type StoreLog = (sentence: string, fields?: Readonly<Record<string, unknown>>) => void
+export interface StoreLog {
+  warn(sentence: string, fields?: Readonly<Record<string, unknown>>): void
+}
 
 /** What every kind of store is opened with. */
 export interface OpenStoreOptions {

@@ -25,7 +25,7 @@ async function turn(store: Store, operation = 'lock'): Promise<number> {
 /** What the next process grants, and what it has told its operator. */
 async function next(disk: SimulatedDisk): Promise<{ fence: number; said: string[] }> {
   const said: string[] = []
-  const store = await openOn(disk, { ...roomy, log: (sentence) => said.push(sentence) })
+  const store = await openOn(disk, { ...roomy, log: { warn: (sentence) => said.push(sentence) } })
   // A lock may still be held there.
   const fence = await turn(store, 'update')
   await store.close()
@@ -108,7 +108,7 @@ test('after a crash fences are passed over once, and holders keep theirs', async
   const held = await ask(store, 'a', 'held')
   const highest = await turn(store)
   const said: string[] = []
-  const log = (sentence: string) => said.push(sentence)
+  const log = { warn: (sentence: string) => said.push(sentence) }
   const second = await openOn(disk.afterCrash(), { ...roomy, log })
   expect(await ask(second, 'a', 'held')).toEqual(held)
   const third = await openOn(disk.afterCrash(), { ...roomy, log })
@@ -123,7 +123,7 @@ test('a server that is killed again and again without a grant uses up no fences'
   let { disk } = await worked('killed', 10)
   const said: string[] = []
   for (let life = 0; life < 5; life++) {
-    await openOn(disk, { ...roomy, log: (sentence) => said.push(sentence) })
+    await openOn(disk, { ...roomy, log: { warn: (sentence) => said.push(sentence) } })
     disk = disk.afterCrash()
   }
   expect(said).toHaveLength(1)

@@ -50,7 +50,7 @@ test('a directory of version 1 whose log ends in a torn write goes on above what
   const said: string[] = []
   const clock = { nowMs: () => expected.nowMs }
   const policy = completePolicy(expected.configured)
-  const store = await openFileStore({ directory, clock, policy, log: (sentence) => said.push(sentence) })
+  const store = await openFileStore({ directory, clock, policy, log: { warn: (sentence) => said.push(sentence) } })
   stores.push(store)
   await check(store, expected)
   const ask = { type: 'acquire', operation: 'lock', node: 'e', owner: 'e', hold: 'p', ttlMs: 30_000 } as const

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { logTo } from '../../service/index.ts'
 import { newWorld, quiet } from '../../testing/unit/server-world.ts'
 
 const body = (node: string, more: object = {}) => ({ type: 'pull', resource_id: 'x', node_id: node, ...more })
@@ -177,7 +178,7 @@ test('GET /lock/status takes its fields in a body too', async () => {
 
 test('ids with newlines never reach the log', async () => {
   const lines: string[] = []
-  const { post } = newWorld({ log: (...entry) => lines.push(JSON.stringify(entry)) })
+  const { post } = newWorld({ log: logTo((...entry) => lines.push(JSON.stringify(entry))) })
   await post('/lock', body('a\nlevel=error forged'))
   await quiet()
   expect(lines).toEqual([])

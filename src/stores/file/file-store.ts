@@ -146,7 +146,7 @@ class FileStore extends Views implements Store {
       throw error
     }
     this.#running = running
-    if (doubt) this.#options.log?.(doubt.sentence, { directory, ...doubt.where, fencesAbove: doubt.fenceFloor })
+    if (doubt) this.#options.log?.warn(doubt.sentence, { directory, ...doubt.where, fencesAbove: doubt.fenceFloor })
   }
 
   /** Before anything is added: the directory is marked as open, and as this version's. Says up to where fences are reserved. */
