@@ -38,7 +38,9 @@ export function tell(turn: Turn, waiters: readonly Waiter[], answer: Answer): vo
     removeWaiter(turn, waiter)
     keepAnswer(turn, waiter, answer)
   }
-  const askers = waiters.map((waiter) => ({ ...askerOf(waiter), waitedMs: turn.nowMs - waiter.sinceMs }))
+  const askers = waiters.map(({ owner, node, hold, lease: { session }, sinceMs }) => {
+    return { owner, node, hold, session, waitedMs: turn.nowMs - sinceMs }
+  })
   turn.events.push({ type: 'told', operation: first.operation, askers, answer })
 }
 
