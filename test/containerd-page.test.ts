@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'smol-toml'
@@ -71,14 +71,6 @@ describe('the files', () => {
   test('that of containerd is the one of the example', () => {
     const files = blocks('toml').filter((text) => text.includes('proxy_plugins'))
     expect(files.map((text) => parse(text))).toEqual([parse(read('examples/containerd/containerd.toml'))])
-  })
-
-  test('those that are linked to are there', () => {
-    const links = [...page.matchAll(/\]\(([^)#]+)(#[\w-]+)?\)/g)].map(([, path]) => path!)
-    expect(links.filter((path) => !existsSync(join(root, 'docs', path)))).toEqual([])
-    const own = [...page.matchAll(/\]\(#([\w-]+)\)/g)].map(([, anchor]) => anchor!)
-    const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, text]) => text!.toLowerCase().replaceAll(' ', '-'))
-    expect(own.filter((anchor) => !headings.includes(anchor))).toEqual([])
   })
 })
 
