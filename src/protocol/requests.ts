@@ -141,37 +141,54 @@ const getOverview = z.strictObject({
 })
 const getPolicy = z.strictObject({ type: z.literal('get-policy') })
 
-const operationPolicy = z.strictObject({
-  whenReferenced: z.enum(['skip', 'refuse', 'allow']).optional(),
-  waitersOnSuccess: z.enum(['skip', 'next']).optional(),
-  addsReference: z.boolean().optional(),
+const keepMs = z.int().min(0).optional()
+
+export const operationPolicySchema = z.strictObject({
+  whenReferenced: z
+    .enum(['skip', 'refuse', 'allow'])
+    .optional()
+    .describe('what a request meets where the resource is free, but nodes use it'),
+  waitersOnSuccess: z
+    .enum(['skip', 'next'])
+    .optional()
+    .describe('what a success means to those who wait for the same: they skip, or the next one is granted'),
+  addsReference: z.boolean().optional().describe('whether a success, and a skip, adds the node to the references'),
   dropsReferences: z.boolean().optional().describe('whether a success drops all references'),
-  keepMs: z.int().min(0).optional(),
-  keepRevisionMs: z.int().min(0).optional(),
+  keepMs: keepMs.describe('how long a success without a revision is kept; 0: not at all'),
+  keepRevisionMs: keepMs.describe('the same of a success with a revision'),
   attempts: z.int().min(0).optional().describe('so many failures in a row end the queue; 0: no limit'),
-  retryDelayMs: z.int().min(0).optional(),
-  contradicts: z.array(idSchema).max(100).optional(),
-  queueing: z.boolean().optional(),
+  retryDelayMs: z.int().min(0).optional().describe('the pause before a hand-over after a failure'),
+  contradicts: z
+    .array(idSchema)
+    .max(100)
+    .optional()
+    .describe('operations whose kept successes a success of this one drops'),
+  queueing: z.boolean().optional().describe("overrides the namespace's switch"),
 })
 
 function atMost<Rows extends z.ZodRecord>(limit: number, rows: Rows) {
   return rows.refine((said) => Object.keys(said).length <= limit, `must have ${limit} entries at most`)
 }
 
-const namespacePolicy = z.strictObject({
-  exclusion: z.enum(['operation', 'resource']).optional(),
-  queueing: z.boolean().optional(),
-  updateRequiresNoRef: z.boolean().optional(),
-  claimMs: z.int().min(100).max(600_000).optional(),
-  queueLimit: z.int().min(1).max(1_000_000).optional(),
-  operations: atMost(LIMITS.policyRows, z.record(idSchema, operationPolicy))
+export const namespacePolicySchema = z.strictObject({
+  exclusion: z.enum(['operation', 'resource']).optional().describe('one grant per key, or one per resource'),
+  queueing: z.boolean().optional().describe('false: a busy key refuses at once and queues nobody'),
+  updateRequiresNoRef: z.boolean().optional().describe('true: an update of a resource that nodes use is refused'),
+  claimMs: z
+    .int()
+    .min(100)
+    .max(600_000)
+    .optional()
+    .describe('how long a grant to a waiter stays unclaimed before it passes on'),
+  queueLimit: z.int().min(1).max(1_000_000).optional().describe('how many waiters one key may have'),
+  operations: atMost(LIMITS.policyRows, z.record(idSchema, operationPolicySchema))
     .optional()
     .describe('new rows, and changes to the built-in ones'),
 })
 
 /** Checks a policy and completes it: what it does not say is as built in. */
 export const policySchema = z
-  .strictObject({ namespaces: atMost(LIMITS.policyNamespaces, z.record(idSchema, namespacePolicy)) })
+  .strictObject({ namespaces: atMost(LIMITS.policyNamespaces, z.record(idSchema, namespacePolicySchema)) })
   .transform((said) => completePolicy(said as SaidPolicy))
 
 const applyPolicy = z.strictObject({
