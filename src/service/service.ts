@@ -60,7 +60,9 @@ export class Service {
     this.#sweeper = new Sweeper(store, { timers, availability: this.#availability })
     // An event may be another process's: then its deadlines are news here.
     const onNews = () => this.#sweeper.arm()
-    this.#listening = new Listening(store, { timers, eventLimit, instance, onNews, readTurns })
+    this.#listening = new Listening(store, { timers, eventLimit, instance, onNews, readTurns, statistics })
+    // What waited before this process began, and what the policy names.
+    if (statistics) void this.#requests.gauges.read().catch(() => {})
   }
 
   /**

@@ -146,4 +146,24 @@ export const keeping: readonly Case[] = [
     await release(store, { node: 'a', fence, ...success })
     assert.deepEqual([store.waiting(), (await store.counts()).grants, (await store.counts()).waiters], [0, 0, 0])
   }),
+  claim('those who wait are counted by namespace and operation, however they leave', async (store, world) => {
+    if (!store.queues) return
+    const depths = async () =>
+      Object.fromEntries((await store.queues!()).map((each) => [`${each.namespace} ${each.operation}`, each.waiting]))
+    const at = { namespace: 'elsewhere' }
+    const fence = fenceOf(await acquire(store, { node: 'a', resource: 'one' }))
+    for (const node of ['b', 'c']) await acquire(store, { node, resource: 'one' })
+    const other = fenceOf(await acquire(store, { ...at, node: 'a', operation: 'lock' }))
+    for (const node of ['b', 'c']) await acquire(store, { ...at, node, operation: 'lock' })
+    await acquire(store, { ...at, node: 'd', operation: 'lock', waitMs: 1_000 })
+    assert.deepEqual(await depths(), { 'default pull': 2, 'elsewhere lock': 3 })
+    await release(store, { node: 'a', resource: 'one', fence, ...success })
+    await release(store, { ...at, node: 'a', operation: 'lock', fence: other, ...success })
+    assert.deepEqual(await depths(), { 'elsewhere lock': 2 })
+    await pass(store, world.clock, 1_000)
+    assert.deepEqual(await depths(), { 'elsewhere lock': 1 })
+    const actor = { operation: 'lock', node: 'c', owner: 'c', hold: '1' }
+    await store.step({ ...at, resource: 'r' }, { type: 'cancel', ...actor })
+    assert.deepEqual(await depths(), {})
+  }),
 ]
