@@ -1,5 +1,7 @@
 import { UsageError } from './exit.ts'
 
+export { formatDuration } from '../protocol/index.ts'
+
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/g
 const WHOLE = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/
@@ -24,24 +26,6 @@ export function parseDuration(
     throw new UsageError(`'${text}' is out of range; use ${exactDuration(minMs)} to ${exactDuration(maxMs)}`)
   }
   return totalMs
-}
-
-/** For people: `340ms`, `3.2s`, `12s`, `4m 10s`, `2h 5m`, `19d 4h`. */
-export function formatDuration(ms: number): string {
-  const wholeMs = Math.max(0, Math.round(ms))
-  if (wholeMs < 1_000) return `${wholeMs}ms`
-  if (wholeMs < 9_950) return `${(wholeMs / 1_000).toFixed(1)}s`
-  const seconds = Math.round(wholeMs / 1_000)
-  if (seconds < 60) return `${seconds}s`
-  if (seconds < 3_600) return two(Math.floor(seconds / 60), 'm', seconds % 60, 's')
-  const minutes = Math.round(seconds / 60)
-  if (minutes < 24 * 60) return two(Math.floor(minutes / 60), 'h', minutes % 60, 'm')
-  const hours = Math.round(minutes / 60)
-  return two(Math.floor(hours / 24), 'd', hours % 24, 'h')
-}
-
-function two(large: number, largeUnit: string, small: number, smallUnit: string): string {
-  return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit} ${small}${smallUnit}`
 }
 
 /** As `parseDuration` takes it, in one unit: `90s`, `1h`, `365d`. A single day is written `24h`. */

@@ -1,3 +1,4 @@
+export { formatDuration } from './duration.ts'
 export { type ErrorBody, type ErrorCode, errorBody, errors } from './errors.ts'
 export type { Place, StatePart, StreamedEvent, WireEvent } from './events.ts'
 export { harmlessJson, oneLine, withEscapes } from './harmless.ts'
@@ -20,3 +21,4 @@ export {
   TAKE_DEFAULTS,
 } from './stream.ts'
 export type { Token } from './token-schema.ts'
+export { isStuck, reasonText, whyText } from './why-text.ts'
