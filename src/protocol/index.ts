@@ -29,5 +29,5 @@ export {
   TAKE_DEFAULTS,
   TOKEN_PROTOCOL,
 } from './stream.ts'
-export type { Role, Token } from './token-schema.ts'
+export type { NamedToken, Role, Token } from './token-schema.ts'
 export { isStuck, reasonText, whyText } from './why-text.ts'
