@@ -6,8 +6,10 @@ import type {
   RequestType,
   ServerFrame,
   StreamedEvent,
+  Who,
 } from '../../protocol/index.ts'
-import { type Asked, isReading, type Scope, type Service } from '../../service/index.ts'
+import { isReading, type Scope, type Service } from '../../service/index.ts'
+import type { Admitted } from '../admission.ts'
 import { STATE_PART_BYTES } from '../limits.ts'
 import { BadFrame, completed, frameFrom } from './frame.ts'
 import { Inbox, type NumberedRequests } from './inbox.ts'
@@ -29,8 +31,8 @@ export interface Wire {
 interface ConnectionOptions {
   readonly service: Service
   readonly wire: Wire
-  /** The request that an input makes, and what is known of whoever asks; or why it is none, or is not allowed. */
-  readonly check: (input: unknown) => Asked | ErrorBody
+  /** The request that an input makes, and what is known of whoever asks; or its answer: that it is none, or is not allowed. */
+  readonly check: (input: unknown) => Admitted | Who | ErrorBody
   /** The facts of whoever listens, and whom to tell when it is over; throws where it may not. */
   readonly checkListen: (frame: ListenFrame) => {
     readonly actsFor?: readonly string[] | undefined
@@ -150,7 +152,7 @@ export class Connection {
 
   #ask({ from, requests: inputs, keep }: NumberedRequests): void {
     const { service, check } = this.#options
-    const asked: Asked[] = []
+    const asked: Admitted[] = []
     const numbers: number[] = []
     const reads: NumberedRead[] = []
     for (const [index, input] of inputs.entries()) {
@@ -166,6 +168,7 @@ export class Connection {
     service.callAll(asked, (index, reply, error) => {
       this.#unanswered--
       const number = numbers[index]!
+      asked[index]!.onAnswer?.(reply, error)
       this.#reply(number, reply ?? this.#options.failure(error))
       if (reply?.status === 'released' && !keep?.includes(number)) this.#released.add(number, asked[index]!)
     })

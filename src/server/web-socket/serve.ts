@@ -2,9 +2,18 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { type ErrorBody, errors, FRAME_LIMITS, STORE_HEADER, streamRoute } from '../../protocol/index.ts'
-import type { Asked, Log, Service, Timers } from '../../service/index.ts'
+import {
+  type ErrorBody,
+  errors,
+  FRAME_LIMITS,
+  STORE_HEADER,
+  STREAM_PROTOCOL,
+  streamRoute,
+  type Who,
+} from '../../protocol/index.ts'
+import type { Log, Service, Timers } from '../../service/index.ts'
 import type { Accounts } from '../accounts.ts'
+import type { Admission, Admitted } from '../admission.ts'
 import { check, isRequestType } from '../check.ts'
 import { DEPTH_MAX, isTooDeep } from '../depth.ts'
 import type { FairQueue } from '../fair-queue.ts'
@@ -13,6 +22,7 @@ import type { ServerLimits } from '../limits.ts'
 import { afterLinger } from '../linger.ts'
 import { networkOf } from '../network.ts'
 import { bodyOf, Refusal } from '../refusal.ts'
+import { accessTo } from '../roles.ts'
 import { Slowdown } from '../slowdown.ts'
 import type { Streams } from '../streams.ts'
 import { Held, type Unsent } from '../unsent.ts'
@@ -23,6 +33,7 @@ import { withoutUpgrade } from './without-upgrade.ts'
 interface WebSocketOptions {
   readonly service: Service
   readonly guard: Guard
+  readonly admission: Admission
   readonly wrongTokens: WrongTokens
   readonly streams: Streams
   readonly limits: ServerLimits
@@ -48,9 +59,12 @@ const CODES = { broken: 1008, slow: 1013, failed: 1011 } as const
 /** GET /v1/stream. */
 export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions): void {
   const { service, guard, streams, limits } = options
+  const access = accessTo({ method: streamRoute.method, url: streamRoute.path })
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
+    // Of what a browser offers one may be a token, which is not repeated.
+    handleProtocols: (offered) => offered.has(STREAM_PROTOCOL) && STREAM_PROTOCOL,
     perMessageDeflate: false,
     maxPayload: FRAME_LIMITS.bytes + limits.bodyBytes,
   })
@@ -67,7 +81,8 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
     socket.on('error', () => {})
     let asker: Asker
     try {
-      asker = guard.identify(request.headers)
+      asker = guard.identify(request, 'upgrade')
+      guard.enter(asker, access)
       streams.checkRoom()
     } catch (error) {
       const refused = () => refuse(socket, bodyOf(error, options.log), service.storeId)
@@ -78,7 +93,8 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
       const client = new Client(webSocket, asker, { ...options, onBroken: () => broken.note(source) })
       beating.add(client)
       stopBeat ??= options.timers.after(HEARTBEAT_MS, beat)
-      const leave = streams.enter({ cut: () => webSocket.terminate() })
+      const end = (why: string) => client.end(why)
+      const leave = streams.enter({ cut: () => webSocket.terminate(), end }, asker)
       webSocket.on('close', () => {
         beating.delete(client)
         leave()
@@ -104,9 +120,10 @@ class Client {
   readonly #webSocket: WebSocket
   #silentBeats = 0
   #pings = 0
+  readonly #end: (why: string) => void
 
   constructor(webSocket: WebSocket, asker: Asker, options: WebSocketOptions & { readonly onBroken: () => void }) {
-    const { service, guard, limits, log, unsent, queue } = options
+    const { service, guard, admission, limits, log, unsent, queue } = options
     this.#webSocket = webSocket
     const account = options.accounts.ofStream(asker)
     let isBroken = false
@@ -123,6 +140,11 @@ class Client {
       webSocket.close(code, why.slice(0, 120))
       if (code === CODES.broken) endSoon()
       else webSocket.terminate()
+    }
+    this.#end = (why) => {
+      webSocket.close(CODES.broken, why.slice(0, 120))
+      connection.break()
+      afterLinger(() => webSocket.terminate())
     }
     const held = new Held({ cut: () => end(CODES.slow, TOO_SLOW) })
     let waiting = 0
@@ -149,7 +171,7 @@ class Client {
     const connection = new Connection({
       service,
       wire,
-      check: (input) => checkedFor(guard, asker, input, log),
+      check: (input) => checkedFor(admission, asker, input, log),
       checkListen: ({ scope }) => {
         const namespace = scope.of === 'all' ? scope.namespace : undefined
         const { actsFor } = guard.checkScope(asker, { scope, namespace })
@@ -185,6 +207,11 @@ class Client {
     webSocket.on('error', endSoon)
   }
 
+  /** Its token is not good any more: nothing of what it has sent counts from here on. */
+  end(why: string): void {
+    this.#end(why)
+  }
+
   beat(): void {
     this.#pings = 0
     if (++this.#silentBeats > BEATS_MAX) this.#webSocket.terminate()
@@ -192,13 +219,12 @@ class Client {
   }
 }
 
-function checkedFor(guard: Guard, asker: Asker, input: unknown, log: Log): Asked | ErrorBody {
+function checkedFor(admission: Admission, asker: Asker, input: unknown, log: Log): Admitted | Who | ErrorBody {
   try {
     if (isTooDeep(input)) throw new Refusal('bad-request', `The JSON is nested deeper than ${DEPTH_MAX} levels.`)
     const type = (input as { type?: unknown } | null)?.type
     if (!isRequestType(type)) throw new Refusal('bad-request', 'type: must be that of a request.')
-    const request = check(type, input)
-    return { request, facts: guard.check(asker, request) }
+    return admission.admit(asker, check(type, input))
   } catch (error) {
     return bodyOf(error, log)
   }
