@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { completePolicy, type Json, type SaidPolicy, SHARED_HOLD } from '../core/index.ts'
 import { idSchema } from './id-schema.ts'
 import { jsonBytes, LIMITS } from './limits.ts'
+import { TRACEPARENT } from './traceparent.ts'
 
 /*
  * What can be asked of Baton, over HTTP and in process alike. These schemas check the input, make /openapi.json, and
@@ -32,6 +33,10 @@ const session = z
 const fence = z.int().min(0)
 const ttlMs = z.int().min(LIMITS.ttlMinMs).max(LIMITS.ttlMaxMs)
 const revision = idSchema.describe('what version of the work it is about')
+const traceparent = z
+  .string()
+  .regex(TRACEPARENT, 'must be a traceparent of W3C Trace Context, version 00')
+  .meta({ examples: ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'] })
 
 const address = { namespace, resource }
 
@@ -53,6 +58,7 @@ const acquire = z
     reference: z.boolean().optional().describe('false: do not add the node to the references'),
     dropReference: z.boolean().optional().describe("drop the node's own reference in the same step"),
     queueing: z.boolean().optional().describe('false: refuse at once where it is busy'),
+    traceparent: traceparent.optional().describe('the span that asks; it changes nothing'),
   })
   .transform((request) => ({ ...request, owner: request.owner ?? request.node }))
 
@@ -71,6 +77,7 @@ const release = z.discriminatedUnion('outcome', [
     resultOmitted: z.literal(true).optional().describe('there is a result, but it is too large, or not JSON'),
     effect: z.literal('none').optional().describe('nothing was to be done'),
     keepMs: z.int().min(0).max(LIMITS.keepMaxMs).optional().describe('how long it is good; absent: as the table says'),
+    traceparent: traceparent.optional().describe('the span of the work, told to those who skip on it'),
   }),
   z.strictObject({
     type: z.literal('release'),
@@ -80,6 +87,7 @@ const release = z.discriminatedUnion('outcome', [
     outcome: z.literal('failure'),
     error: z.string().max(LIMITS.errorChars).default('failed'),
     permanent: z.boolean().optional().describe('true: no other try would do better'),
+    traceparent: traceparent.optional().describe('the span of the work, told to the one that tries it next'),
   }),
   z.strictObject({ type: z.literal('release'), ...address, ...heldBy, fence, outcome: z.literal('cancelled') }),
 ])

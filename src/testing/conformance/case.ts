@@ -60,6 +60,7 @@ export function release(
 
 export const success = { outcome: 'success' } as const
 export const failure = { outcome: 'failure', error: 'boom' } as const
+export const SPAN = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 
 export function fenceOf(reply: AcquireReply): number {
   if (reply.status !== 'granted') throw new Error(`expected a grant, got ${JSON.stringify(reply)}`)
