@@ -6,6 +6,7 @@ import { Accounts } from './accounts.ts'
 import { parseBodiesAsJson } from './body.ts'
 import { serveClassic } from './classic/index.ts'
 import { newFastify } from './connections.ts'
+import { serveDashboard } from './dashboard.ts'
 import { keepDescriptors } from './descriptors.ts'
 import { serveEvents } from './events.ts'
 import { answerFailures, checkQueryEncoding } from './failures.ts'
@@ -80,7 +81,8 @@ export function buildApp({
     if (request.url.startsWith('/v1/')) reply.raw.setHeader(STORE_HEADER, service.storeId)
   })
   app.addHook('onRequest', async (request) => {
-    if (request.is404 || request.routeOptions.config.public) guard.admit(request.headers)
+    const { public: isPublic, isPage = false } = request.routeOptions.config
+    if (request.is404 || isPublic) guard.admit(request.headers, { mayNavigate: isPage && request.method === 'GET' })
     else request.asker = await identified(request)
   })
   app.addHook('onRequest', async (request) => checkQueryEncoding(request))
@@ -93,6 +95,7 @@ export function buildApp({
   serveWebSocket(app, { service, streams, guard, wrongTokens, limits, timers, log, unsent, queue, accounts })
   serveClassic(app, { service, streams, guard, posts, log, timers })
   serveHealth(app, service)
+  serveDashboard(app)
   serveOpenApi(app, options.version ?? '0.0.0')
   app.addHook('preClose', async () => {
     streams.close()
@@ -115,5 +118,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Needs no token. */
     readonly public?: boolean
+    /** Is for people to look at: links of other sites may lead there. */
+    readonly isPage?: boolean
   }
 }

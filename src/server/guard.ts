@@ -19,8 +19,8 @@ export interface Asker {
  * the request, and the step decides. Every check throws where the answer is no.
  */
 export interface Guard {
-  /** Whether anything is answered at all, on whatever path: not to the web pages of others. */
-  admit(headers: IncomingHttpHeaders): void
+  /** Whether anything is answered at all, on whatever path: not to the web pages of others, but perhaps to those who follow their links. */
+  admit(headers: IncomingHttpHeaders, options?: { readonly mayNavigate: boolean }): void
   /** Whom the headers of a request are of; admits it too. */
   identify(headers: IncomingHttpHeaders, options?: { readonly isGet: boolean }): Asker
   /** The token that the headers show, where there is one and it is known. */
@@ -51,7 +51,7 @@ function openGuard(pages: PageRules): Guard {
   const onlooker: Asker = { onlyLooks: true }
   const factsOf = ({ onlyLooks }: Asker) => (onlyLooks ? NOBODY : EVERYTHING)
   return {
-    admit: (headers) => pages.check(headers),
+    admit: (headers, options) => pages.check(headers, options),
     identify(headers, { isGet } = { isGet: false }) {
       pages.check(headers)
       return isGet && isFromBrowser(headers) ? onlooker : anybody
@@ -71,8 +71,8 @@ class TokenGuard implements Guard {
     this.#tokens = tokens
   }
 
-  admit(headers: IncomingHttpHeaders): void {
-    this.#pages.check(headers)
+  admit(headers: IncomingHttpHeaders, options?: { readonly mayNavigate: boolean }): void {
+    this.#pages.check(headers, options)
   }
 
   identify(headers: IncomingHttpHeaders, { isGet } = { isGet: false }): Asker {

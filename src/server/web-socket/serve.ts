@@ -106,7 +106,7 @@ class Client {
   #pings = 0
 
   constructor(webSocket: WebSocket, asker: Asker, options: WebSocketOptions & { readonly onBroken: () => void }) {
-    const { service, guard, limits, log, unsent, queue } = options
+    const { service, guard, limits, log, unsent, queue, timers } = options
     this.#webSocket = webSocket
     const account = options.accounts.ofStream(asker)
     let isBroken = false
@@ -149,6 +149,7 @@ class Client {
     const connection = new Connection({
       service,
       wire,
+      timers,
       check: (input) => checkedFor(guard, asker, input, log),
       checkListen: ({ scope }) => {
         const namespace = scope.of === 'all' ? scope.namespace : undefined
