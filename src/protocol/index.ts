@@ -5,8 +5,15 @@ export { harmlessJson, oneLine, withEscapes } from './harmless.ts'
 export { isId } from './ids.ts'
 export { jsonBytes, LIMITS, QUOTAS, type Quota, type Quotas } from './limits.ts'
 export type { Overview, PastGrant } from './overview.ts'
-export type { ReplyOf } from './replies.ts'
-export type { Request, RequestInput, RequestOf, RequestType } from './requests.ts'
+export type { ReplyOf, Who } from './replies.ts'
+export type {
+  Request,
+  RequestInput,
+  RequestOf,
+  RequestType,
+  ServiceRequest,
+  ServiceRequestType,
+} from './requests.ts'
 export { batchRoute, eventsRoute, type Route, routes, SESSION_HEADER, STORE_HEADER } from './routes.ts'
 export { SSE_HEARTBEAT, sseFrame, sseRetry } from './sse.ts'
 export { StateParts, viewsOf } from './state-parts.ts'
@@ -16,9 +23,11 @@ export {
   type ListenFrame,
   type RequestDefaults,
   type ServerFrame,
+  STREAM_PROTOCOL,
   type StreamScope,
   streamRoute,
   TAKE_DEFAULTS,
+  TOKEN_PROTOCOL,
 } from './stream.ts'
-export type { Token } from './token-schema.ts'
+export type { Role, Token } from './token-schema.ts'
 export { isStuck, reasonText, whyText } from './why-text.ts'

@@ -148,6 +148,7 @@ const getOverview = z.strictObject({
   namespace: idSchema.optional().describe('only of this one; of all where absent'),
 })
 const getPolicy = z.strictObject({ type: z.literal('get-policy') })
+const getWho = z.strictObject({ type: z.literal('get-who') })
 
 const operationPolicy = z.strictObject({
   whenReferenced: z.enum(['skip', 'refuse', 'allow']).optional(),
@@ -211,12 +212,16 @@ export const requestSchemas = {
   'get-overview': getOverview,
   'get-policy': getPolicy,
   'apply-policy': applyPolicy,
+  'get-who': getWho,
 } as const
 
 export type RequestType = keyof typeof requestSchemas
 export type RequestOf<Type extends RequestType> = z.output<(typeof requestSchemas)[Type]>
 /** A request as it is after checking, with its defaults filled in. */
 export type Request = { [Type in RequestType]: RequestOf<Type> }[RequestType]
+/** Those that are about the store. Who asks is known to the server alone: it answers that itself. */
+export type ServiceRequestType = Exclude<RequestType, 'get-who'>
+export type ServiceRequest = Extract<Request, { type: ServiceRequestType }>
 /** A request as a client writes it. */
 export type RequestInput = { [Type in RequestType]: z.input<(typeof requestSchemas)[Type]> }[RequestType]
 

@@ -15,6 +15,13 @@ export const streamRoute: Route = {
   summary: 'A WebSocket: many requests in one frame, answers and events on the same connection.',
 }
 
+/**
+ * A page cannot send a header with the upgrade, but it can offer subprotocols: this one, which is what the server answers, and
+ * `baton.token.` with the token in base64url behind it.
+ */
+export const STREAM_PROTOCOL = 'baton.v1'
+export const TOKEN_PROTOCOL = 'baton.token.'
+
 /** What a client may ask to hear of. `news`: but for what its own requests are answered. */
 export type StreamScope =
   | { readonly of: 'session'; readonly session: string }

@@ -27,3 +27,4 @@ export const tokensSchema = z.array(tokenSchema, NO_TOKEN).min(1, NO_TOKEN)
 
 /** A token that may enter, by its SHA-256, and what it may do. */
 export type Token = z.output<typeof tokenSchema>
+export type Role = Token['role']

@@ -19,11 +19,12 @@ export class Accounts {
   }
 
   /** Whoever shows no token that is known shares one with all others of its network. */
-  ofRequest({ headers, socket }: IncomingMessage): Account {
+  ofRequest(request: IncomingMessage): Account {
+    const { headers, socket } = request
     const { authorization: shown } = headers
     const last = this.#bySocket.get(socket)
     if (last && last.shown === shown) return last.account
-    const token = this.#guard.tokenOf(headers)
+    const token = this.#guard.tokenOf(request)
     const account = token ? this.#ofToken(token) : this.#ofNetwork(networkOf(socket.remoteAddress ?? ''))
     this.#bySocket.set(socket, { shown, account })
     return account

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { STORE_HEADER, type Token } from '../protocol/index.ts'
 import { type Log, noLog, type Service, systemTimers, type Timers } from '../service/index.ts'
 import { Accounts } from './accounts.ts'
+import { Admission } from './admission.ts'
 import { parseBodiesAsJson } from './body.ts'
 import { serveClassic } from './classic/index.ts'
 import { newFastify } from './connections.ts'
@@ -63,9 +64,9 @@ export function buildApp({
   const app = newFastify({ limits, https: options.https, log, posts, unsent, queue, accounts })
   keepDescriptors(app.server, { log, timers })
   const wrongTokens = new WrongTokens({ timers, log })
-  const identified = async ({ headers, method, raw }: FastifyRequest): Promise<Asker> => {
+  const identified = async ({ method, raw }: FastifyRequest): Promise<Asker> => {
     try {
-      return guard.identify(headers, { isGet: method === 'GET' })
+      return guard.identify(raw, method === 'GET' ? 'get' : 'call')
     } catch (error) {
       await wrongTokens.slow(error, raw.socket)
       throw error
@@ -82,17 +83,19 @@ export function buildApp({
   })
   app.addHook('onRequest', async (request) => {
     const { public: isPublic, isPage = false } = request.routeOptions.config
-    if (request.is404 || isPublic) guard.admit(request.headers, { mayNavigate: isPage && request.method === 'GET' })
+    if (request.is404 || isPublic) guard.admit(request.raw, { mayNavigate: isPage && request.method === 'GET' })
     else request.asker = await identified(request)
   })
   app.addHook('onRequest', async (request) => checkQueryEncoding(request))
   parseBodiesAsJson(app, (request, work) => queue.run(accounts.ofRequest(request), work))
   answerFailures(app, log)
   const reading = new Reading(service, limits.replyBytes)
-  serveRequests(app, { service, guard, log, posts, reading })
-  serveBatch(app, { service, guard, log, posts, reading })
+  const admission = new Admission(guard)
+  serveRequests(app, { service, admission, log, posts, reading })
+  serveBatch(app, { service, admission, log, posts, reading })
   serveEvents(app, { service, streams, guard })
-  serveWebSocket(app, { service, streams, guard, wrongTokens, limits, timers, log, unsent, queue, accounts })
+  const turns = { queue, accounts }
+  serveWebSocket(app, { service, streams, guard, admission, wrongTokens, limits, timers, log, unsent, ...turns })
   serveClassic(app, { service, streams, guard, posts, log, timers })
   serveHealth(app, service)
   serveDashboard(app)

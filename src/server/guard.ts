@@ -1,10 +1,10 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { type Facts, mayActFor } from '../core/index.ts'
-import { type Request, type RequestType, routes, type Token } from '../protocol/index.ts'
+import { type Request, type RequestType, routes, type Token, type Who } from '../protocol/index.ts'
 import type { Scope } from '../service/index.ts'
 import { isFromBrowser, PageRules } from './pages.ts'
 import { Refusal } from './refusal.ts'
-import { secretIn, Tokens } from './tokens.ts'
+import { secretIn, secretOffered, Tokens } from './tokens.ts'
 
 /** Who asks, as far as the guard knows. */
 export interface Asker {
@@ -14,17 +14,25 @@ export interface Asker {
   readonly onlyLooks: boolean
 }
 
+/** What a request shows of whom it is from. */
+export type Shown = Pick<IncomingMessage, 'headers' | 'socket'>
+
+/** A GET may be a browser's own idea, and an upgrade shows its token where a page can put it. */
+export type How = 'call' | 'get' | 'upgrade'
+
 /**
  * Says what the token of whoever asks allows: its namespace, and whether it only reads. Whom it may act for is passed on with
  * the request, and the step decides. Every check throws where the answer is no.
  */
 export interface Guard {
   /** Whether anything is answered at all, on whatever path: not to the web pages of others, but perhaps to those who follow their links. */
-  admit(headers: IncomingHttpHeaders, options?: { readonly mayNavigate: boolean }): void
-  /** Whom the headers of a request are of; admits it too. */
-  identify(headers: IncomingHttpHeaders, options?: { readonly isGet: boolean }): Asker
-  /** The token that the headers show, where there is one and it is known. */
-  tokenOf(headers: IncomingHttpHeaders): Token | undefined
+  admit(shown: Shown, options?: { readonly mayNavigate: boolean }): void
+  /** Whom a request is of; admits it too. */
+  identify(shown: Shown, how: How): Asker
+  /** The token that a request shows, where there is one and it is known. */
+  tokenOf(shown: Shown): Token | undefined
+  /** What an asker is told of itself. */
+  who(asker: Asker): Who
   /** The facts of whoever asks, to be passed on with what it asks. */
   check(asker: Asker, asked: Request): Facts
   checkScope(asker: Asker, wanted: { scope: Scope; namespace?: string | undefined }): Facts
@@ -51,12 +59,13 @@ function openGuard(pages: PageRules): Guard {
   const onlooker: Asker = { onlyLooks: true }
   const factsOf = ({ onlyLooks }: Asker) => (onlyLooks ? NOBODY : EVERYTHING)
   return {
-    admit: (headers, options) => pages.check(headers, options),
-    identify(headers, { isGet } = { isGet: false }) {
+    admit: ({ headers }, options) => pages.check(headers, options),
+    identify({ headers }, how) {
       pages.check(headers)
-      return isGet && isFromBrowser(headers) ? onlooker : anybody
+      return how === 'get' && isFromBrowser(headers) ? onlooker : anybody
     },
     tokenOf: () => undefined,
+    who: () => ({ status: 'who', role: 'anybody' }),
     check: factsOf,
     checkScope: factsOf,
     checkClassic: factsOf,
@@ -71,22 +80,27 @@ class TokenGuard implements Guard {
     this.#tokens = tokens
   }
 
-  admit(headers: IncomingHttpHeaders, options?: { readonly mayNavigate: boolean }): void {
+  admit({ headers }: Shown, options?: { readonly mayNavigate: boolean }): void {
     this.#pages.check(headers, options)
   }
 
-  identify(headers: IncomingHttpHeaders, { isGet } = { isGet: false }): Asker {
+  identify({ headers }: Shown, how: How): Asker {
     this.#pages.check(headers)
-    const secret = secretIn(headers.authorization)
+    const secret = secretIn(headers.authorization) ?? (how === 'upgrade' ? secretOffered(headers) : undefined)
     if (secret === undefined) throw new Refusal('unauthorised')
     const token = this.#tokens.find(secret)
     if (!token) throw new UnknownToken()
-    return { token, onlyLooks: isGet && isFromBrowser(headers) }
+    return { token, onlyLooks: how === 'get' && isFromBrowser(headers) }
   }
 
-  tokenOf({ authorization }: IncomingHttpHeaders): Token | undefined {
-    const secret = secretIn(authorization)
+  tokenOf({ headers }: Shown): Token | undefined {
+    const secret = secretIn(headers.authorization)
     return secret === undefined ? undefined : this.#tokens.find(secret)
+  }
+
+  who(asker: Asker): Who {
+    const { role, nodes, namespace } = known(asker)
+    return { status: 'who', role, ...(nodes && { nodes }), ...(namespace !== undefined && { namespace }) }
   }
 
   check(asker: Asker, asked: Request): Facts {
@@ -167,6 +181,7 @@ function isWithin(namespace: string, asked: Request): boolean {
     case 'close-session':
     case 'list-places':
     case 'get-policy':
+    case 'get-who':
       return true
     case 'apply-policy':
       return false

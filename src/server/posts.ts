@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { type ErrorBody, STORE_HEADER } from '../protocol/index.ts'
 import type { Log } from '../service/index.ts'
@@ -71,7 +71,7 @@ export class Posts {
     const length = headers['content-length']
     if (!route || length === undefined || headers['transfer-encoding'] !== undefined) return false
     if (Number(length) > this.#options.maxBytes || headers.expect !== undefined) return false
-    const asker = this.#identified(headers)
+    const asker = this.#identified(request)
     if (!asker) return false
     request.on('error', ignore)
     response.on('error', ignore)
@@ -88,9 +88,9 @@ export class Posts {
   }
 
   /** Nothing where it is refused: nothing of what it sends is read, and Fastify answers it. */
-  #identified(headers: IncomingHttpHeaders): Asker | undefined {
+  #identified(request: IncomingMessage): Asker | undefined {
     try {
-      return this.#options.guard.identify(headers)
+      return this.#options.guard.identify(request, 'call')
     } catch {
       return undefined
     }

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Token } from '../protocol/index.ts'
+import type { IncomingHttpHeaders } from 'node:http'
+import { TOKEN_PROTOCOL, type Token } from '../protocol/index.ts'
 import { tokensSchema } from '../protocol/schemas.ts'
 
 /** The tokens that a server knows. Throws at the start where one of them is not as it should be. */
@@ -27,4 +28,11 @@ export class Tokens {
 /** The token in an `Authorization` header; nothing where there is none. */
 export function secretIn(authorization: string | undefined): string | undefined {
   return /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
+}
+
+/** The token among the subprotocols that a page offers with an upgrade; nothing where there is none. */
+export function secretOffered(headers: IncomingHttpHeaders): string | undefined {
+  const offered = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim())
+  const coded = offered?.find((name) => name.startsWith(TOKEN_PROTOCOL))?.slice(TOKEN_PROTOCOL.length)
+  return coded === undefined ? undefined : Buffer.from(coded, 'base64url').toString()
 }

@@ -9,29 +9,32 @@ import {
   type Request,
   type RequestType,
   routes,
+  type Who,
 } from '../protocol/index.ts'
 import { type Asked, isReading, type Log, type ReadBudget, type Service } from '../service/index.ts'
+import type { Admission } from './admission.ts'
 import { check, isRequestType } from './check.ts'
-import type { Asker, Guard } from './guard.ts'
+import type { Asker } from './guard.ts'
 import type { Posts } from './posts.ts'
 import type { Reading } from './reading.ts'
 import { bodyOf, Refusal } from './refusal.ts'
 
 interface V1Options {
   readonly service: Service
-  readonly guard: Guard
+  readonly admission: Admission
   readonly log: Log
   readonly posts: Posts
   readonly reading: Reading
 }
 
 /** Every request type at its route: what was checked goes to the service, what it says goes back. */
-export function serveRequests(app: FastifyInstance, { service, guard, posts, reading }: V1Options): void {
+export function serveRequests(app: FastifyInstance, { service, admission, posts, reading }: V1Options): void {
   const answer = async (type: RequestType, input: unknown, { asker, response }: From) => {
     const asked = check(type, input)
-    const facts = guard.check(asker, asked)
+    const admitted = admission.admit(asker, asked)
+    if (!('request' in admitted)) return { status: 200, body: admitted }
     const budget = isReading(asked) ? reading.budgetFor(response) : undefined
-    const body = await service.call(asked, facts, budget)
+    const body = await service.call(admitted.request, admitted.facts, budget)
     return { status: statusOf(body), body }
   }
   for (const [type, { method, path }] of Object.entries(routes) as [RequestType, (typeof routes)[RequestType]][]) {
@@ -71,20 +74,19 @@ function refused(body: ErrorBody) {
 }
 
 /** POST /v1/batch: nothing is done unless every request of it is good. */
-export function serveBatch(app: FastifyInstance, { service, guard, log, posts, reading }: V1Options): void {
+export function serveBatch(app: FastifyInstance, { service, admission, log, posts, reading }: V1Options): void {
   const answer = async (body: unknown, asker: Asker, response: ServerResponse) => {
     const asked = batchOf(body)
-    const facts = asked.map((one, index) => {
+    const admitted = asked.map((one, index) => {
       try {
-        return guard.check(asker, one)
+        return admission.admit(asker, one)
       } catch (error) {
         throw error instanceof Refusal ? new Refusal(error.code, `requests.${index}: ${error.message}`) : error
       }
     })
-    const all = asked.map((request, index) => ({ request, facts: facts[index]! }))
     const budget = asked.some(isReading) ? reading.budgetFor(response) : undefined
     // What the store cannot do is the answer of that one request: the others stand.
-    const replies = await answersOf(service, all, { budget, log })
+    const replies = await answersOf(service, admitted, { budget, log })
     return { status: 200, body: { replies } }
   }
   posts.add(app, { path: batchRoute.path, refused, answer })
@@ -92,17 +94,27 @@ export function serveBatch(app: FastifyInstance, { service, guard, log, posts, r
 
 function answersOf(
   service: Service,
-  asked: readonly Asked[],
+  admitted: readonly (Asked | Who)[],
   { budget, log }: { readonly budget: ReadBudget | undefined; readonly log: Log },
 ): Promise<ReplyOf<RequestType>[]> {
   return new Promise((resolve) => {
     const replies: ReplyOf<RequestType>[] = []
+    const asked: Asked[] = []
+    const places: number[] = []
+    for (const [place, one] of admitted.entries()) {
+      if (!('request' in one)) replies[place] = one
+      else {
+        asked.push(one)
+        places.push(place)
+      }
+    }
     let left = asked.length
     const tell = (index: number, reply: ReplyOf<RequestType> | undefined, error: unknown) => {
-      replies[index] = reply ?? bodyOf(error, log)
+      replies[places[index]!] = reply ?? bodyOf(error, log)
       if (--left === 0) resolve(replies)
     }
-    service.callAll(asked, tell, budget)
+    if (left === 0) resolve(replies)
+    else service.callAll(asked, tell, budget)
   })
 }
 

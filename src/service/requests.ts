@@ -13,9 +13,9 @@ import {
   jsonBytes,
   type Quotas,
   type ReplyOf,
-  type Request,
   type RequestOf,
   type RequestType,
+  type ServiceRequest,
 } from '../protocol/index.ts'
 import {
   type Address,
@@ -71,7 +71,7 @@ export class Requests {
   }
 
   /** `pace`: of those that may take long. */
-  async answer(request: Request, facts: Facts, pace: Pace): Promise<ReplyOf<RequestType>> {
+  async answer(request: ServiceRequest, facts: Facts, pace: Pace): Promise<ReplyOf<RequestType>> {
     if (isStepping(request)) return this.#step(request, facts)
     const store = this.#store
     switch (request.type) {
@@ -185,7 +185,7 @@ export class Requests {
     return renewed.status === 'alive' ? renewed : errorBody('quota-exceeded')
   }
 
-  #isTooLarge(request: Request): boolean {
+  #isTooLarge(request: Stepping): boolean {
     if (request.type !== 'release' || request.outcome !== 'success' || request.result === undefined) return false
     return jsonBytes(request.result) > this.#limits.resultBytes
   }

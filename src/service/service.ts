@@ -1,5 +1,13 @@
 import type { Acquire, Facts, Release, ReplyTo, ResourceView, Skip, Standing } from '../core/index.ts'
-import { errorBody, LIMITS, type ReplyOf, type Request, type RequestOf, type RequestType } from '../protocol/index.ts'
+import {
+  errorBody,
+  LIMITS,
+  type ReplyOf,
+  type RequestOf,
+  type RequestType,
+  type ServiceRequest,
+  type ServiceRequestType,
+} from '../protocol/index.ts'
 import type { Address, AskAt, Counts, DirectSteps, Store } from '../stores/store.ts'
 import { StoreAvailability } from './availability.ts'
 import type { Sink } from './catch-up.ts'
@@ -16,7 +24,7 @@ import { systemTimers } from './timers.ts'
 
 /** A request that has been checked, and what is known of whoever asks. */
 export interface Asked {
-  readonly request: Request
+  readonly request: ServiceRequest
   readonly facts: Facts
 }
 
@@ -72,14 +80,14 @@ export class Service {
   }
 
   /** Answers one request that has been checked, by somebody of whom `facts` are known. Throws only what the store throws. */
-  async call<Type extends RequestType>(
+  async call<Type extends ServiceRequestType>(
     request: RequestOf<Type> & { type: Type },
     facts: Facts = {},
     budget?: ReadBudget,
   ): Promise<ReplyOf<Type>> {
-    const reply = isReading(request as Request)
-      ? await this.#read(request as Request, facts, budget ?? this.budget())
-      : await this.#availability.watch(this.#requests.answer(request as Request, facts, this.#unhurried))
+    const reply = isReading(request as ServiceRequest)
+      ? await this.#read(request as ServiceRequest, facts, budget ?? this.budget())
+      : await this.#availability.watch(this.#requests.answer(request as ServiceRequest, facts, this.#unhurried))
     this.#sweeper.arm()
     return reply as ReplyOf<Type>
   }
@@ -273,7 +281,7 @@ export class Service {
     tell(index, reply, failure)
   }
 
-  async #read(request: Request, facts: Facts, budget: ReadBudget): Promise<ReplyOf<RequestType>> {
+  async #read(request: ServiceRequest, facts: Facts, budget: ReadBudget): Promise<ReplyOf<RequestType>> {
     if (budget.isSpent) return errorBody('not-read')
     try {
       const turn = budget.pause()

@@ -1,5 +1,5 @@
 import { type Acknowledge, type Acquire, type Facts, SHARED_HOLD } from '../../src/core/index.ts'
-import type { WireEvent } from '../../src/protocol/index.ts'
+import type { ServiceRequest, WireEvent } from '../../src/protocol/index.ts'
 import { policySchema, requestSchemas } from '../../src/protocol/schemas.ts'
 import { Service } from '../../src/service/index.ts'
 import { openMemoryStore } from '../../src/stores/memory/index.ts'
@@ -164,7 +164,7 @@ class World {
   async #call(type: keyof typeof requestSchemas, fields: object, facts: Facts = {}): Promise<Reply> {
     const checked = requestSchemas[type].safeParse({ type, ...fields })
     if (!checked.success) return { status: 'bad-request', message: checked.error.issues[0]!.message }
-    return (await (await this.#live()).call(checked.data, facts)) as unknown as Reply
+    return (await (await this.#live()).call(checked.data as ServiceRequest, facts)) as unknown as Reply
   }
 
   /** As the classic paths ask. */

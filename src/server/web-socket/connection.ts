@@ -7,6 +7,7 @@ import type {
   RequestType,
   ServerFrame,
   StreamedEvent,
+  Who,
 } from '../../protocol/index.ts'
 import { type Asked, isReading, type Service, type Timers } from '../../service/index.ts'
 import { STATE_PART_BYTES } from '../limits.ts'
@@ -32,8 +33,8 @@ interface ConnectionOptions {
   readonly service: Service
   readonly wire: Wire
   readonly timers: Timers
-  /** The request that an input makes, and what is known of whoever asks; or why it is none, or is not allowed. */
-  readonly check: (input: unknown) => Asked | ErrorBody
+  /** The request that an input makes, and what is known of whoever asks; or its answer: that it is none, or is not allowed. */
+  readonly check: (input: unknown) => Asked | Who | ErrorBody
   /** The facts of whoever listens, and whom to tell when it is over; throws where it may not. */
   readonly checkListen: (frame: ListenFrame) => {
     readonly actsFor?: readonly string[] | undefined

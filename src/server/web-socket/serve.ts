@@ -2,9 +2,18 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { type ErrorBody, errors, FRAME_LIMITS, STORE_HEADER, streamRoute } from '../../protocol/index.ts'
+import {
+  type ErrorBody,
+  errors,
+  FRAME_LIMITS,
+  STORE_HEADER,
+  STREAM_PROTOCOL,
+  streamRoute,
+  type Who,
+} from '../../protocol/index.ts'
 import type { Asked, Log, Service, Timers } from '../../service/index.ts'
 import type { Accounts } from '../accounts.ts'
+import type { Admission } from '../admission.ts'
 import { check, isRequestType } from '../check.ts'
 import { DEPTH_MAX, isTooDeep } from '../depth.ts'
 import type { FairQueue } from '../fair-queue.ts'
@@ -23,6 +32,7 @@ import { withoutUpgrade } from './without-upgrade.ts'
 interface WebSocketOptions {
   readonly service: Service
   readonly guard: Guard
+  readonly admission: Admission
   readonly wrongTokens: WrongTokens
   readonly streams: Streams
   readonly limits: ServerLimits
@@ -51,6 +61,8 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
+    // Of what a browser offers one may be a token, which is not repeated.
+    handleProtocols: (offered) => offered.has(STREAM_PROTOCOL) && STREAM_PROTOCOL,
     perMessageDeflate: false,
     maxPayload: FRAME_LIMITS.bytes + limits.bodyBytes,
   })
@@ -67,7 +79,7 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
     socket.on('error', () => {})
     let asker: Asker
     try {
-      asker = guard.identify(request.headers)
+      asker = guard.identify(request, 'upgrade')
       streams.checkRoom()
     } catch (error) {
       const refused = () => refuse(socket, bodyOf(error, options.log), service.storeId)
@@ -106,7 +118,7 @@ class Client {
   #pings = 0
 
   constructor(webSocket: WebSocket, asker: Asker, options: WebSocketOptions & { readonly onBroken: () => void }) {
-    const { service, guard, limits, log, unsent, queue, timers } = options
+    const { service, guard, admission, limits, log, unsent, queue, timers } = options
     this.#webSocket = webSocket
     const account = options.accounts.ofStream(asker)
     let isBroken = false
@@ -150,7 +162,7 @@ class Client {
       service,
       wire,
       timers,
-      check: (input) => checkedFor(guard, asker, input, log),
+      check: (input) => checkedFor(admission, asker, input, log),
       checkListen: ({ scope }) => {
         const namespace = scope.of === 'all' ? scope.namespace : undefined
         const { actsFor } = guard.checkScope(asker, { scope, namespace })
@@ -193,13 +205,12 @@ class Client {
   }
 }
 
-function checkedFor(guard: Guard, asker: Asker, input: unknown, log: Log): Asked | ErrorBody {
+function checkedFor(admission: Admission, asker: Asker, input: unknown, log: Log): Asked | Who | ErrorBody {
   try {
     if (isTooDeep(input)) throw new Refusal('bad-request', `The JSON is nested deeper than ${DEPTH_MAX} levels.`)
     const type = (input as { type?: unknown } | null)?.type
     if (!isRequestType(type)) throw new Refusal('bad-request', 'type: must be that of a request.')
-    const request = check(type, input)
-    return { request, facts: guard.check(asker, request) }
+    return admission.admit(asker, check(type, input))
   } catch (error) {
     return bodyOf(error, log)
   }

@@ -1,5 +1,5 @@
 import type { Acquire, Facts } from '../../core/index.ts'
-import { type ErrorBody, errorBody, type Request } from '../../protocol/index.ts'
+import { type ErrorBody, errorBody, type Request, type ServiceRequest } from '../../protocol/index.ts'
 import { requestSchemas } from '../../protocol/schemas.ts'
 import { Connection, type Wire } from '../../server/web-socket/connection.ts'
 import {
@@ -106,7 +106,9 @@ interface SimulatedServerOptions {
 
 function checked(input: unknown): Asked | ErrorBody {
   const result = requestSchemas[(input as Request).type].safeParse(input)
-  return result.success ? { request: result.data, facts: {} } : errorBody('bad-request', result.error.message)
+  return result.success
+    ? { request: result.data as ServiceRequest, facts: {} }
+    : errorBody('bad-request', result.error.message)
 }
 
 function failure(error: unknown): ErrorBody {
