@@ -1,10 +1,11 @@
 export { formatDuration } from './duration.ts'
 export { type ErrorBody, type ErrorCode, errorBody, errors } from './errors.ts'
-export type { Place, StatePart, StreamedEvent, WireEvent } from './events.ts'
+export { type DatedEvent, eventText, outcomeText } from './event-text.ts'
+export type { GatheredEvent, Place, StatePart, StreamedEvent, WireEvent } from './events.ts'
 export { harmlessJson, oneLine, withEscapes } from './harmless.ts'
 export { isId } from './ids.ts'
 export { jsonBytes, LIMITS, QUOTAS, type Quota, type Quotas } from './limits.ts'
-export type { Overview, PastGrant } from './overview.ts'
+export type { Overview, OverviewPoint, PastGrant, Tally } from './overview.ts'
 export type { ReplyOf, Who } from './replies.ts'
 export type {
   Request,
@@ -15,6 +16,7 @@ export type {
   ServiceRequestType,
 } from './requests.ts'
 export { batchRoute, eventsRoute, type Route, routes, SESSION_HEADER, STORE_HEADER } from './routes.ts'
+export { shortJson } from './short-json.ts'
 export { SSE_HEARTBEAT, sseFrame, sseRetry } from './sse.ts'
 export { StateParts, viewsOf } from './state-parts.ts'
 export {

@@ -25,7 +25,7 @@ export interface PastGrant {
 }
 
 /** What was counted since the server began, or in one piece of time. */
-interface Tally {
+export interface Tally {
   readonly grants: number
   readonly handOvers: number
   /** Those who were told that the work had been done: work that was saved. */
@@ -36,7 +36,7 @@ interface Tally {
 }
 
 /** One piece of the last minutes. */
-interface OverviewPoint extends Tally {
+export interface OverviewPoint extends Tally {
   /** When it began. */
   readonly atMs: number
   /** How many waited when it ended. */

@@ -121,7 +121,14 @@ const renewSession = z.strictObject({ type: z.literal('renew-session'), session 
 const closeSession = z.strictObject({ type: z.literal('close-session'), session })
 const listPlaces = z.strictObject({ type: z.literal('list-places'), session })
 const leavePlace = z.strictObject({ type: z.literal('leave-place'), ...address, operation, ...actor, session })
-const getResource = z.strictObject({ type: z.literal('get-resource'), ...address })
+/** Of those who wait so many are shown: somebody who looks again and again need not be told of all of them. */
+const waitersShown = (max: number) =>
+  z.coerce.number().int().min(0).max(max).optional().describe(`of those who wait, so many at most; absent: ${max}`)
+const getResource = z.strictObject({
+  type: z.literal('get-resource'),
+  ...address,
+  waiters: waitersShown(LIMITS.waitersShown),
+})
 const listWaiters = z.strictObject({
   type: z.literal('list-waiters'),
   ...address,
@@ -141,6 +148,7 @@ const listResources = z.strictObject({
     .optional()
     .describe('the `next` of the page before'),
   limit: z.coerce.number().int().min(1).max(LIMITS.page).default(100),
+  waiters: waitersShown(LIMITS.waitersListed),
 })
 const getTimeline = z.strictObject({ type: z.literal('get-timeline'), ...address })
 const getOverview = z.strictObject({

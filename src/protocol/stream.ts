@@ -1,5 +1,5 @@
 import type { ErrorBody } from './errors.ts'
-import type { StreamedEvent } from './events.ts'
+import type { GatheredEvent, StreamedEvent } from './events.ts'
 import type { ReplyOf } from './replies.ts'
 import type { RequestInput, RequestType } from './requests.ts'
 import type { Route } from './routes.ts'
@@ -34,6 +34,8 @@ export interface ListenFrame {
   readonly scope: StreamScope
   /** The last event that was heard before, of a scope that is no session's. */
   readonly lastId?: string | undefined
+  /** What happens is told as `gathered` events, so many milliseconds apart at least: for those who watch a busy server. */
+  readonly gatherMs?: number | undefined
 }
 
 /** What asks and releases, and whatever else acts for a node, need not say each; the session is that of asks. */
@@ -66,7 +68,7 @@ export interface ServerFrame {
   readonly store?: string
   /** By the numbers of the requests, in whatever order they were answered. */
   readonly replies?: readonly (readonly [number: number, reply: ReplyOf<RequestType>])[]
-  readonly events?: readonly (readonly [listen: number, id: string, event: StreamedEvent])[]
+  readonly events?: readonly (readonly [listen: number, id: string, event: StreamedEvent | GatheredEvent])[]
   /** These are not told anything any more, and why. */
   readonly ended?: readonly (readonly [listen: number, refusal: ErrorBody])[]
 }

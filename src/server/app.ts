@@ -8,6 +8,7 @@ import { Audit, type AuditSink, auditToLog } from './audit.ts'
 import { parseBodiesAsJson } from './body.ts'
 import { serveClassic } from './classic/index.ts'
 import { newFastify } from './connections.ts'
+import { serveDashboard } from './dashboard.ts'
 import { keepDescriptors } from './descriptors.ts'
 import { serveEvents } from './events.ts'
 import { answerFailures, checkQueryEncoding } from './failures.ts'
@@ -96,6 +97,7 @@ export function buildApp({
   serveWebSocket(app, { service, streams, guard, admission, wrongTokens, limits, timers, log, unsent, ...turns })
   serveClassic(app, { service, streams, guard, posts, log, timers })
   serveHealth(app, service)
+  serveDashboard(app)
   serveOpenApi(app, options.version ?? '0.0.0')
   app.decorate('replaceTokens', (tokens: readonly Token[]) => {
     if (!known) throw new TypeError('tokens: the server was started without; start it again to have them asked for')

@@ -29,8 +29,8 @@ export interface Asker {
  * passed on with the request, and the step decides. Every check throws where the answer is no.
  */
 export interface Guard {
-  /** Whether anything is answered at all, on whatever path: not to the web pages of others. */
-  admit(shown: Shown): void
+  /** Whether anything is answered at all, on whatever path: not to the web pages of others, but perhaps to who follows their links. */
+  admit(shown: Shown, options?: { readonly mayNavigate?: boolean | undefined }): void
   /** Whom a request is of; admits it too. */
   identify(shown: Shown, how: How): Asker
   /** The token that a request shows, where there is one and it is known. */
@@ -67,7 +67,7 @@ export function newGuard({ tokens, allowedHosts = [], wallMs }: GuardOptions): G
 function openGuard(pages: PageRules): Guard {
   const factsOf = ({ onlyLooks }: Asker) => (onlyLooks ? NOBODY : EVERYTHING)
   return {
-    admit: ({ headers }) => pages.check(headers),
+    admit: ({ headers }, options) => pages.check(headers, options),
     identify({ headers, socket }, how) {
       pages.check(headers)
       return { onlyLooks: how === 'get' && isFromBrowser(headers), socket }

@@ -22,7 +22,8 @@ export function guardRoutes(
   })
   app.addHook('onRequest', async (request) => {
     const { access } = request.routeOptions.config
-    if (request.is404 || (access && !access.roles)) return guard.admit(request.raw)
+    if (request.is404 || (access && !access.roles))
+      return guard.admit(request.raw, { mayNavigate: access?.isPage && request.method === 'GET' })
     request.asker = await identified(request)
     guard.enter(request.asker, access!)
   })

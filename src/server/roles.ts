@@ -6,9 +6,12 @@ export interface Access {
   readonly roles?: readonly Role[]
   /** `by-admin`: where an admin has asked, as whoever acts for its own nodes is no operator. */
   readonly audited?: 'always' | 'by-admin'
+  /** Is for people to look at: links of other sites may lead there. */
+  readonly isPage?: true
 }
 
 const EVERYBODY: Access = {}
+const PAGE: Access = { isPage: true }
 const READS: Access = { roles: ['node', 'observe', 'admin'] }
 const ACTS: Access = { roles: ['node', 'admin'] }
 const WATCHES: Access = { roles: ['observe', 'admin'] }
@@ -62,8 +65,8 @@ export const pathAccess = {
   'HEAD /readyz': EVERYBODY,
   'GET /openapi.json': EVERYBODY,
   'GET /metrics': WATCHES,
-  'GET /': EVERYBODY,
-  'HEAD /': EVERYBODY,
+  'GET /': PAGE,
+  'HEAD /': PAGE,
   'GET /assets/:name': EVERYBODY,
   'HEAD /assets/:name': EVERYBODY,
 } as const satisfies Readonly<Record<string, Access>>

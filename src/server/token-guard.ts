@@ -19,8 +19,8 @@ export class TokenGuard implements Guard {
     this.#wallMs = wallMs
   }
 
-  admit({ headers }: Shown): void {
-    this.#pages.check(headers)
+  admit({ headers }: Shown, options?: { readonly mayNavigate?: boolean | undefined }): void {
+    this.#pages.check(headers, options)
   }
 
   identify(shown: Shown, how: How): Asker {

@@ -94,7 +94,7 @@ export class Requests {
         return places ? { status: 'places', places } : explained(SESSION_LOST)
       }
       case 'get-resource': {
-        const view = (await store.read(request)) ?? idleView(addressOf(request))
+        const view = (await store.read(request, request.waiters)) ?? idleView(addressOf(request))
         const [resource = view] = await explainedViews(store, this.#limits.statistics, [view])
         return { status: 'resource', resource, nowMs: store.nowMs() }
       }

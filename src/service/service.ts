@@ -58,7 +58,7 @@ export class Service {
   readonly #unhurried: ReadBudget
 
   constructor(options: ServiceOptions) {
-    const { store, timers = systemTimers, waiterLimit = 1_000_000, eventLimit = 4_096 } = options
+    const { store, timers = systemTimers, waiterLimit = 1_000_000, eventLimit = 4_096, statistics } = options
     const { instance = '', log = noLog, resultLimit = LIMITS.resultBytes, readTurns = new ReadTurns() } = options
     this.#readTurns = readTurns
     this.#unhurried = this.budget({ bytes: Infinity })

@@ -69,6 +69,8 @@ export interface ListQuery {
   /** The `next` of the page before. */
   readonly after?: string
   readonly limit: number
+  /** Of those who wait for a resource, so many are shown at most. Default: `WAITERS_SHOWN`. */
+  readonly waiters?: number
 }
 
 /** A page of resources; `next` is where the following one begins, absent where this is the last. */

@@ -1,8 +1,7 @@
 import type { ResourceStatus } from '../../client/api.ts'
-import type { GrantView, Outcome, ResourceView, WaiterView } from '../../core/index.ts'
-import { formatDuration, oneLine, whyText } from '../../protocol/index.ts'
+import type { GrantView, ResourceView, WaiterView } from '../../core/index.ts'
+import { formatDuration, oneLine, outcomeText, shortJson, whyText } from '../../protocol/index.ts'
 import { columns } from './columns.ts'
-import { shortJson } from './json.ts'
 import { type Colour, type Paint, plain } from './paint.ts'
 
 /** How many waiters are shown one by one. */
@@ -140,23 +139,6 @@ function recent(view: ResourceView, nowMs: number): Row[] {
       `${formatDuration(nowMs - ended.atMs)} ago`,
       [`fence ${ended.fence}`, outcomeText(ended.operation, ended.outcome), ...revision(ended)].join(', '),
     ])
-}
-
-/** Who lets go of one of these says nothing of the work: it may have thrown. */
-const LETS_GO = new Set(['lock', 'lead'])
-
-export function outcomeText(operation: string, outcome: Outcome): string {
-  switch (outcome.outcome) {
-    case 'success':
-      if (LETS_GO.has(operation)) return 'released'
-      return outcome.effect === 'none' ? 'success, nothing was to be done' : 'success'
-    case 'failure':
-      return `${outcome.permanent ? 'permanent failure' : 'failure'}: ${oneLine(outcome.error).trim()}`
-    case 'cancelled':
-      return 'cancelled'
-    default:
-      return `${outcome.outcome}: ${oneLine(outcome.error).trim()}`
-  }
 }
 
 function revision({ revision }: { readonly revision?: string }): string[] {

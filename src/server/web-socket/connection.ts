@@ -1,5 +1,6 @@
 import type {
   ErrorBody,
+  GatheredEvent,
   ListenFrame,
   ReplyOf,
   RequestDefaults,
@@ -8,11 +9,12 @@ import type {
   StreamedEvent,
   Who,
 } from '../../protocol/index.ts'
-import { isReading, type Scope, type Service } from '../../service/index.ts'
+import { isReading, type Service, type Timers } from '../../service/index.ts'
 import type { Admitted } from '../admission.ts'
 import { STATE_PART_BYTES } from '../limits.ts'
 import { BadFrame, completed, frameFrom } from './frame.ts'
 import { Inbox, type NumberedRequests } from './inbox.ts'
+import { Listens } from './listens.ts'
 import { type NumberedRead, Reads } from './reads.ts'
 import { Released } from './released.ts'
 
@@ -31,6 +33,7 @@ export interface Wire {
 interface ConnectionOptions {
   readonly service: Service
   readonly wire: Wire
+  readonly timers: Timers
   /** The request that an input makes, and what is known of whoever asks; or its answer: that it is none, or is not allowed. */
   readonly check: (input: unknown) => Admitted | Who | ErrorBody
   /** The facts of whoever listens, and whom to tell when it is over; throws where it may not. */
@@ -52,7 +55,6 @@ interface ConnectionOptions {
 
 /** More requests than this are not read before some of them are answered. */
 const UNANSWERED_MAX = 10_000
-const LISTENS_MAX = 1_000
 
 /** Others may have their turn before it is done. */
 const takesItsTime = (input: unknown) => (input as { type?: unknown } | null)?.type === 'drop-node'
@@ -71,9 +73,9 @@ export class Connection {
   readonly #inTurn: (work: () => void) => void
   readonly #inbox: Inbox
   #replies: [number: number, reply: ReplyOf<RequestType>][] = []
-  #events: [listen: number, id: string, event: StreamedEvent][] = []
+  #events: [listen: number, id: string, event: StreamedEvent | GatheredEvent][] = []
   #ended: [listen: number, refusal: ErrorBody][] = []
-  readonly #listening = new Map<number, () => void>()
+  readonly #listens: Listens
   readonly #reads = new Reads({
     answer: (read) => new Promise((resolve) => this.#inTurn(() => resolve(this.#read(read)))),
     mayGoOn: () => !this.#isClosed && !this.#isFull,
@@ -100,6 +102,22 @@ export class Connection {
       mayDivide: (requests) => options.service.isDirect && !requests.some(takesItsTime),
       onWaiting: (change) => options.onWaiting?.(change),
     })
+    this.#listens = new Listens({
+      service: options.service,
+      timers: options.timers,
+      checkListen: options.checkListen,
+      tell: (id, eventId, event, when) => {
+        this.#events.push([id, eventId, event])
+        if (when === 'soon') this.#later()
+        else this.#laterInTurn()
+      },
+      onEnded: (id, error) => {
+        this.#ended.push([id, options.failure(error)])
+        this.#later()
+      },
+      taken: () => this.#taken(),
+      onWaiting: options.onWaiting,
+    })
     options.wire.send(JSON.stringify({ store: options.service.storeId } satisfies ServerFrame))
   }
 
@@ -118,8 +136,8 @@ export class Connection {
         this.#lastNumber = from + requests.length - 1
         ask({ from, requests, keep })
       }
-      if (!this.#isClosed) for (const each of listen ?? []) this.#listen(each)
-      for (const id of unlisten ?? []) this.#unlisten(id)
+      if (!this.#isClosed) for (const each of listen ?? []) this.#listens.begin(each)
+      for (const id of unlisten ?? []) this.#listens.end(id)
       this.#pauseOrResume()
     } catch (error) {
       if (!(error instanceof BadFrame)) throw error
@@ -145,8 +163,7 @@ export class Connection {
   close(): void {
     this.#isClosed = true
     this.#reads.clear()
-    for (const stop of this.#listening.values()) stop()
-    this.#listening.clear()
+    this.#listens.endAll()
     for (const callback of this.#onTaken.splice(0)) callback()
   }
 
@@ -184,58 +201,9 @@ export class Connection {
     this.#reply(number, reply)
   }
 
-  #listen(frame: ListenFrame): void {
-    const { id, scope, lastId } = frame
-    if (this.#listening.has(id) || this.#listening.size >= LISTENS_MAX)
-      throw new BadFrame('too many listens, or one twice')
-    let leave: (() => void) | undefined
-    let stop: (() => void) | undefined
-    let isOver = false
-    this.#listening.set(id, () => {
-      isOver = true
-      leave?.()
-      stop?.()
-    })
-    const namespace = scope.of === 'all' ? scope.namespace : undefined
-    const sink = (event: StreamedEvent, eventId: string) => {
-      if (isOver || (namespace !== undefined && 'namespace' in event && event.namespace !== namespace)) return
-      this.#events.push([id, eventId, event])
-      // Whoever only watches may be one of thousands, and can wait.
-      if (scope.of === 'session') this.#later()
-      else this.#laterInTurn()
-    }
-    const wanted: Scope = scope.of === 'session' ? { ...scope, newsOnly: true } : scope
-    const isResumable = scope.of !== 'session'
-    const begin = async () => {
-      const { service, checkListen, onWaiting } = this.#options
-      const { actsFor, leave: out } = checkListen(frame)
-      leave = out
-      // The next part waits until this one was taken, so it does not wait for its turn.
-      const tell = (part: StreamedEvent, partId: string) => {
-        sink(part, partId)
-        this.#later()
-      }
-      const piecewise = { bytes: STATE_PART_BYTES, tell, taken: async () => (await this.#taken()) && !isOver }
-      const isGone = () => isOver
-      stop = await service.listen(wanted, sink, { lastId, isResumable, actsFor, onWaiting, isGone, piecewise })
-      if (isOver) stop()
-    }
-    begin().catch((error) => {
-      if (isOver) return
-      this.#unlisten(id)
-      this.#ended.push([id, this.#options.failure(error)])
-      this.#later()
-    })
-  }
-
   async #taken(): Promise<boolean> {
     if (!this.#isClosed) await new Promise<void>((resolve) => this.#onTaken.push(resolve))
     return !this.#isClosed
-  }
-
-  #unlisten(id: number): void {
-    this.#listening.get(id)?.()
-    this.#listening.delete(id)
   }
 
   #reply(number: number, reply: ReplyOf<RequestType>): void {

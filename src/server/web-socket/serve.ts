@@ -123,7 +123,7 @@ class Client {
   readonly #end: (why: string) => void
 
   constructor(webSocket: WebSocket, asker: Asker, options: WebSocketOptions & { readonly onBroken: () => void }) {
-    const { service, guard, admission, limits, log, unsent, queue } = options
+    const { service, guard, admission, limits, log, unsent, queue, timers } = options
     this.#webSocket = webSocket
     const account = options.accounts.ofStream(asker)
     let isBroken = false
@@ -171,6 +171,7 @@ class Client {
     const connection = new Connection({
       service,
       wire,
+      timers,
       check: (input) => checkedFor(admission, asker, input, log),
       checkListen: ({ scope }) => {
         const namespace = scope.of === 'all' ? scope.namespace : undefined

@@ -40,6 +40,7 @@ export function world({ wrap = (store: Store): Store => store } = {}) {
     const connection = new Connection({
       service,
       wire,
+      timers: clock,
       check: (input) => {
         const type = (input as { type: keyof typeof requestSchemas }).type
         const result = requestSchemas[type]?.safeParse(input)
