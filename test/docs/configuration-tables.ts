@@ -11,6 +11,7 @@ import { examplesOf, storeTable } from '../../src/stores/table.ts'
 
 interface JsonSchema {
   readonly type?: string
+  readonly format?: string
   readonly description?: string
   readonly enum?: readonly unknown[]
   readonly minimum?: number
@@ -43,11 +44,12 @@ function serveRow(key: string, setting: Setting): readonly string[] {
   ]
 }
 
-function typeOf({ type, enum: choices, items, minimum, maximum }: JsonSchema): string {
+function typeOf({ type, format, enum: choices, items, minimum, maximum }: JsonSchema): string {
   if (choices) return choices.map((choice) => code(String(choice))).join(', ')
   if (type === 'array') return `a list of ${typeOf(items ?? {})}`
   if (type === 'boolean') return '`true`, `false`'
   if (type === 'object') return 'a table'
+  if (format === 'date-time') return 'a time with its zone'
   if (type !== 'integer') return 'text'
   // What a schema says where nothing was said.
   const max = maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum
