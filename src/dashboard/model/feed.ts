@@ -1,0 +1,50 @@
+import { signal } from '@preact/signals'
+import type { DatedEvent, GatheredEvent } from '../../protocol/index.ts'
+
+/** One line of the feed; `omitted`: so many came before it that are not shown. */
+export interface FeedItem {
+  readonly number: number
+  readonly event: DatedEvent
+  readonly omitted: number
+}
+
+const KEPT = 400
+
+/** The last events, newest first. It can be paused: what comes meanwhile is shown when it goes on. */
+export class Feed {
+  readonly items = signal<readonly FeedItem[]>([])
+  readonly isPaused = signal(false)
+  /** So many have come while it was paused. */
+  readonly waiting = signal(0)
+  #behind: FeedItem[] = []
+  #number = 0
+
+  add({ events, omitted }: GatheredEvent): void {
+    const items: FeedItem[] = []
+    for (const event of events)
+      if ('atMs' in event)
+        items.push({ number: ++this.#number, event, omitted: items.length === 0 ? omitted : 0 })
+    if (this.isPaused.value) {
+      this.#behind = [...this.#behind, ...items].slice(-KEPT)
+      this.waiting.value += items.length + omitted
+    } else this.#show(items)
+  }
+
+  pause(isPaused: boolean): void {
+    this.isPaused.value = isPaused
+    if (isPaused) return
+    this.#show(this.#behind)
+    this.#behind = []
+    this.waiting.value = 0
+  }
+
+  clear(): void {
+    this.items.value = []
+    this.#behind = []
+    this.waiting.value = 0
+  }
+
+  #show(items: readonly FeedItem[]): void {
+    if (items.length > 0) this.items.value = [...items.toReversed(), ...this.items.value].slice(0, KEPT)
+  }
+}
