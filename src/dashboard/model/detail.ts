@@ -48,7 +48,11 @@ export class Detail {
     this.#name = name
     this.#wantsWhole = false
     this.#isChanged = true
-    this.view.value = address && { address, grants: [], waiters: [] }
+    this.view.value = address && {
+      address: { namespace: address.namespace, resource: address.resource },
+      grants: [],
+      waiters: [],
+    }
     void this.beat()
   }
 

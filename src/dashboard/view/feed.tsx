@@ -2,6 +2,7 @@ import { eventText } from '../../protocol/event-text.ts'
 import { oneLine } from '../../protocol/harmless.ts'
 import type { DatedEvent } from '../../protocol/index.ts'
 import type { FeedItem } from '../model/feed.ts'
+import { progressOf } from '../model/progress.ts'
 import { hashOf } from '../model/route.ts'
 import { Icon } from './icons.tsx'
 import { Id } from './ids.tsx'
@@ -51,18 +52,19 @@ export function FeedList({ items, isOfOne = false }: { items: readonly FeedItem[
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard.
     <ol class="events" tabIndex={0} aria-label="Events, newest first">
-      {items.map(({ number, event, omitted }) => (
+      {items.map(({ number, event, omitted, alike }) => (
         <li key={number} class={`event ${kindOf(event)}`}>
           <time>{clockText(event.atMs)}</time>
           <i aria-hidden="true" />
           <span>
             {!isOfOne && (
               <a href={hashOf({ page: 'resource', ...event })}>
-                <Id id={event.resource} chars={28} />
+                <Id id={event.resource} chars={80} />
               </a>
             )}
             <span class="what">
-              {'operation' in event && <em>{oneLine(event.operation)}</em>} {eventText(event)}
+              {'operation' in event && <em>{oneLine(event.operation)}</em>} {textOf(event)}
+              {alike > 0 && ` (and ${alike.toLocaleString('en')} more like it)`}
             </span>
             {omitted > 0 && <span class="omitted">{omitted.toLocaleString('en')} before it are not shown</span>}
           </span>
@@ -70,6 +72,11 @@ export function FeedList({ items, isOfOne = false }: { items: readonly FeedItem[
       ))}
     </ol>
   )
+}
+
+/** What a holder says of its progress is said as its bar says it. */
+function textOf(event: DatedEvent): string {
+  return event.type === 'progress' ? `${oneLine(event.node)}: ${progressOf(event.progress).text}` : eventText(event)
 }
 
 function kindOf(event: DatedEvent): string {

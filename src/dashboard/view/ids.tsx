@@ -2,15 +2,23 @@ import { useState } from 'preact/hooks'
 import { oneLine } from '../../protocol/harmless.ts'
 import { cutId } from '../model/cut.ts'
 
-/** An id that somebody chose: as text, harmless, cut in the middle where it is long. */
-export function Id({ id, chars = 64, copy = false }: { id: string; chars?: number; copy?: boolean }) {
+/** What stands at the end of an id tells it from others as well as its beginning. */
+const TAIL = 8
+
+/** An id that somebody chose: as text, harmless, cut in the middle where there is no room, with the whole in its title. */
+export function Id({ id, chars = 64 }: { id: string; chars?: number }) {
+  const text = cutId(id, chars)
   return (
-    <>
-      <span class="id" title={oneLine(id)} dir="ltr">
-        {cutId(id, chars)}
-      </span>
-      {copy && <Copy text={id} what="the id" />}
-    </>
+    <span class="id" title={oneLine(id)} dir="ltr">
+      {text.length <= 2 * TAIL ? (
+        text
+      ) : (
+        <>
+          <span class="id-head">{text.slice(0, -TAIL)}</span>
+          <span class="id-tail">{text.slice(-TAIL)}</span>
+        </>
+      )}
+    </span>
   )
 }
 

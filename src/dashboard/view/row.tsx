@@ -39,7 +39,7 @@ export function RowView({ name, index, rowPx }: RowProps) {
       </div>
       <div class="c-resource" role="cell">
         <a href={hashOf(route)}>
-          <Id id={address.resource} chars={52} />
+          <Id id={address.resource} chars={120} />
         </a>
         <span class="second">
           {oneLine(address.namespace)}
@@ -142,7 +142,7 @@ export type RowState = 'stuck' | 'paused' | 'unclaimed' | 'held' | 'waiting' | '
 const STATE_WORDS: Record<RowState, string> = {
   stuck: 'stuck',
   paused: 'paused',
-  unclaimed: 'handing over',
+  unclaimed: 'hand-over',
   held: 'held',
   waiting: 'waiting',
   kept: 'kept',

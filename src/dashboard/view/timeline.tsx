@@ -117,7 +117,7 @@ function BarView({ bar, width, isPicked, onPick }: BarProps) {
   const pick = () => onPick(bar)
   return (
     <g
-      class={`bar ${outcome} ${isPicked ? 'picked' : ''}`}
+      class={`grant-bar ${outcome} ${isPicked ? 'picked' : ''}`}
       tabIndex={isPicked ? 0 : -1}
       role="img"
       aria-label={text}
@@ -179,7 +179,7 @@ function Legend() {
     <ul class="legend" aria-label="What the bars mean">
       {OUTCOMES.map((outcome) => (
         <li key={outcome}>
-          <svg width="26" height="14" class={`bar ${outcome}`} aria-hidden="true">
+          <svg width="26" height="14" class={`grant-bar ${outcome}`} aria-hidden="true">
             <rect class="ground" width="26" height="14" rx="3" />
             <rect width="26" height="14" rx="3" fill={`url(#pattern-${outcome})`} />
           </svg>
@@ -187,13 +187,13 @@ function Legend() {
         </li>
       ))}
       <li>
-        <svg width="14" height="14" class="bar" aria-hidden="true">
+        <svg width="14" height="14" class="grant-bar" aria-hidden="true">
           <path class="hand-over" d="M3 0v14m0 -14l7 4l-7 4z" />
         </svg>
         handed over
       </li>
       <li>
-        <svg width="22" height="14" class="bar" aria-hidden="true">
+        <svg width="22" height="14" class="grant-bar" aria-hidden="true">
           <line class="waited" x1="0" x2="22" y1="7" y2="7" />
         </svg>
         in line
