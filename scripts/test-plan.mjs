@@ -63,6 +63,7 @@ export const rounds = [
           'test/consumer',
           'test/containerd-page',
           'test/deploy',
+          'test/docs',
           'test/readme',
           'test/rules',
           'test/runner',

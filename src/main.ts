@@ -48,7 +48,7 @@ async function serve({
     log,
     resultLimit,
     quotas,
-    statistics: new Statistics(),
+    statistics: new Statistics({ sinceMs: store.nowMs() }),
     version,
   })
   const app = buildApp({

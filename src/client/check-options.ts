@@ -85,6 +85,8 @@ const shapes = {
   leader: { namespace: id },
   status: { namespace: id },
   waiters: { namespace: id },
+  timeline: { namespace: id },
+  overview: { namespace: id },
   list: { namespace: id, prefix: anyText, node: id, active: flag },
   revoke: { namespace: id, fence: whole(0, Number.MAX_SAFE_INTEGER) },
   events: { namespace: id, resource: id, signal },

@@ -5,7 +5,7 @@ export type { GatheredEvent, Place, StatePart, StreamedEvent, WireEvent } from '
 export { harmlessJson, oneLine, withEscapes } from './harmless.ts'
 export { isId } from './ids.ts'
 export { jsonBytes, LIMITS, QUOTAS, type Quota, type Quotas } from './limits.ts'
-export type { Overview, PastGrant } from './overview.ts'
+export type { Overview, OverviewPoint, PastGrant, Tally } from './overview.ts'
 export type { ReplyOf, Who } from './replies.ts'
 export type {
   Request,
@@ -31,5 +31,5 @@ export {
   TAKE_DEFAULTS,
   TOKEN_PROTOCOL,
 } from './stream.ts'
-export type { Role, Token } from './token-schema.ts'
+export type { NamedToken, Role, Token } from './token-schema.ts'
 export { isStuck, reasonText, whyText } from './why-text.ts'

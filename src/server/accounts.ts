@@ -12,7 +12,7 @@ export class Accounts {
   readonly #byToken = new WeakMap<object, Account>()
   readonly #byNetwork = new Map<string, Account>()
   /** What the last request of a connection has shown, and whom that is of: most show the same every time. */
-  readonly #bySocket = new WeakMap<Socket, { readonly shown: string | undefined; readonly account: Account }>()
+  #bySocket = new WeakMap<Socket, { readonly shown: string | undefined; readonly account: Account }>()
 
   constructor(guard: Guard) {
     this.#guard = guard
@@ -28,6 +28,11 @@ export class Accounts {
     const account = token ? this.#ofToken(token) : this.#ofNetwork(networkOf(socket.remoteAddress ?? ''))
     this.#bySocket.set(socket, { shown, account })
     return account
+  }
+
+  /** The tokens have changed: whom each connection is of is found out again. */
+  forgetConnections(): void {
+    this.#bySocket = new WeakMap()
   }
 
   ofStream({ token }: Asker): Account {

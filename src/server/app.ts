@@ -1,9 +1,10 @@
 import type { ServerOptions as TlsOptions } from 'node:https'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { STORE_HEADER, type Token } from '../protocol/index.ts'
-import { type Log, noLog, type Service, systemTimers, type Timers } from '../service/index.ts'
+import { type Log, noLog, type Service, systemTimers, systemWallMs, type Timers } from '../service/index.ts'
 import { Accounts } from './accounts.ts'
 import { Admission } from './admission.ts'
+import { Audit, type AuditSink, auditToLog } from './audit.ts'
 import { parseBodiesAsJson } from './body.ts'
 import { serveClassic } from './classic/index.ts'
 import { newFastify } from './connections.ts'
@@ -12,13 +13,16 @@ import { keepDescriptors } from './descriptors.ts'
 import { serveEvents } from './events.ts'
 import { answerFailures, checkQueryEncoding } from './failures.ts'
 import { FairQueue } from './fair-queue.ts'
-import { type Asker, newGuard } from './guard.ts'
+import { newGuard } from './guard.ts'
+import { guardRoutes } from './guarded-routes.ts'
 import { serveHealth } from './health.ts'
 import { defaultLimits, type ServerLimits } from './limits.ts'
 import { serveOpenApi } from './openapi.ts'
 import { Posts } from './posts.ts'
 import { Reading } from './reading.ts'
 import { Streams } from './streams.ts'
+import { TokenStreams } from './token-streams.ts'
+import { Tokens } from './tokens.ts'
 import { Unsent } from './unsent.ts'
 import { serveBatch, serveRequests } from './v1.ts'
 import { serveWebSocket } from './web-socket/serve.ts'
@@ -34,11 +38,15 @@ export interface AppOptions {
   readonly limits?: Partial<ServerLimits>
   /** Default: says nothing. */
   readonly log?: Log
+  /** Where it is written down what operators do. Default: the log. */
+  readonly audit?: AuditSink
   /** Key and certificate, and with `ca` and `requestCert` those of the clients too. Default: no TLS. */
   readonly https?: TlsOptions
   /** Of Baton, for /openapi.json. */
   readonly version?: string
   readonly timers?: Timers
+  /** By which tokens expire. Default: the clock of this machine. */
+  readonly wallMs?: () => number
   /** Of the clock of the store: while it catches up, all that has arrived is answered before anything runs out. */
   readonly onCatchUp?: ((listener: (isCatchingUp: boolean) => void) => void) | undefined
 }
@@ -50,10 +58,12 @@ export function buildApp({
   allowedHosts,
   log = noLog,
   timers = systemTimers,
+  wallMs = systemWallMs,
   ...options
 }: AppOptions): FastifyInstance {
   const limits = { ...defaultLimits, ...options.limits }
-  const guard = newGuard({ tokens, allowedHosts })
+  const known = tokens && new Tokens(tokens)
+  const guard = newGuard({ tokens: known, allowedHosts, wallMs })
   const queue = new FairQueue()
   options.onCatchUp?.((isCatchingUp) => {
     queue.isUrgent = isCatchingUp
@@ -64,33 +74,22 @@ export function buildApp({
   const app = newFastify({ limits, https: options.https, log, posts, unsent, queue, accounts })
   keepDescriptors(app.server, { log, timers })
   const wrongTokens = new WrongTokens({ timers, log })
-  const identified = async ({ method, raw }: FastifyRequest): Promise<Asker> => {
-    try {
-      return guard.identify(raw, method === 'GET' ? 'get' : 'call')
-    } catch (error) {
-      await wrongTokens.slow(error, raw.socket)
-      throw error
-    }
-  }
-  const streams = new Streams({ limits, timers, unsent })
+  const tokenStreams = new TokenStreams({ guard, timers, wallMs })
+  const streams = new Streams({ limits, timers, unsent, tokenStreams })
   app.decorate('streams', streams)
   app.decorate('unsent', unsent)
-  app.decorateRequest('asker')
 
   app.addHook('onRequest', async (request, reply) => {
     // On the response itself, so that the head of a stream carries it too.
     if (request.url.startsWith('/v1/')) reply.raw.setHeader(STORE_HEADER, service.storeId)
   })
-  app.addHook('onRequest', async (request) => {
-    const { public: isPublic, isPage = false } = request.routeOptions.config
-    if (request.is404 || isPublic) guard.admit(request.raw, { mayNavigate: isPage && request.method === 'GET' })
-    else request.asker = await identified(request)
-  })
+  guardRoutes(app, { guard, wrongTokens })
   app.addHook('onRequest', async (request) => checkQueryEncoding(request))
   parseBodiesAsJson(app, (request, work) => queue.run(accounts.ofRequest(request), work))
   answerFailures(app, log)
   const reading = new Reading(service, limits.replyBytes)
-  const admission = new Admission(guard)
+  const audit = new Audit(options.audit ?? auditToLog(log))
+  const admission = new Admission(guard, audit)
   serveRequests(app, { service, admission, log, posts, reading })
   serveBatch(app, { service, admission, log, posts, reading })
   serveEvents(app, { service, streams, guard })
@@ -100,6 +99,12 @@ export function buildApp({
   serveHealth(app, service)
   serveDashboard(app)
   serveOpenApi(app, options.version ?? '0.0.0')
+  app.decorate('replaceTokens', (tokens: readonly Token[]) => {
+    if (!known) throw new TypeError('tokens: the server was started without; start it again to have them asked for')
+    audit.noteTokens(known.replace(tokens))
+    accounts.forgetConnections()
+    tokenStreams.review()
+  })
   app.addHook('preClose', async () => {
     streams.close()
     unsent.close()
@@ -113,15 +118,10 @@ declare module 'fastify' {
     readonly streams: { readonly size: number; readonly cut: number }
     /** How many bytes are held because somebody has not read them yet. */
     readonly unsent: { readonly bytes: number }
-  }
-  interface FastifyRequest {
-    /** Who asks; known where a route is not public. */
-    asker: Asker
-  }
-  interface FastifyContextConfig {
-    /** Needs no token. */
-    readonly public?: boolean
-    /** Is for people to look at: links of other sites may lead there. */
-    readonly isPage?: boolean
+    /**
+     * From now on these tokens are good and no others; throws, and changes nothing, where one is not as it should be. What
+     * stays as it was goes on; streams of those that are gone are ended.
+     */
+    readonly replaceTokens: (tokens: readonly Token[]) => void
   }
 }

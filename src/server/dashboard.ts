@@ -64,13 +64,11 @@ export function serveDashboard(app: FastifyInstance, folders: readonly string[] 
   app.route({
     method,
     url: '/',
-    config: { public: true, isPage: true },
     handler: async (request, reply) => answer(request, reply.header('cache-control', 'no-cache'), 'index.html'),
   })
   app.route<{ Params: { name: string } }>({
     method,
     url: '/assets/:name',
-    config: { public: true },
     handler: async (request, reply) => answer(request, reply, `assets/${request.params.name}`),
   })
 }

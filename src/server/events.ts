@@ -40,7 +40,7 @@ export function serveEvents(
     streams.checkRoom()
     const leave = streams.watch(scope)
     reply.hijack()
-    const stream = streams.add(reply.raw, { heartbeat: true })
+    const stream = streams.add(reply.raw, { heartbeat: true, asker: request.asker })
     if (leave) stream.onClose(leave)
     stream.open(SSE_HEADERS, sseRetry(RETRY_MS))
     const sink: Sink = (event, id) => {

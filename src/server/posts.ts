@@ -7,6 +7,7 @@ import { jsonFrom } from './body.ts'
 import type { FairQueue } from './fair-queue.ts'
 import type { Asker, Guard } from './guard.ts'
 import { bodyOf } from './refusal.ts'
+import { type Access, accessTo } from './roles.ts'
 
 /** What is answered. */
 interface Answered {
@@ -39,7 +40,7 @@ interface PostsOptions {
  */
 export class Posts {
   readonly #options: PostsOptions
-  readonly #routes = new Map<string, PostRoute>()
+  readonly #routes = new Map<string, PostRoute & { readonly access: Access }>()
 
   constructor(options: PostsOptions) {
     this.#options = options
@@ -47,7 +48,7 @@ export class Posts {
 
   add(app: FastifyInstance, route: PostRoute): void {
     const { log } = this.#options
-    this.#routes.set(route.path, route)
+    this.#routes.set(route.path, { ...route, access: accessTo({ method: 'POST', url: route.path }) })
     app.route({
       method: 'POST',
       url: route.path,
@@ -71,7 +72,7 @@ export class Posts {
     const length = headers['content-length']
     if (!route || length === undefined || headers['transfer-encoding'] !== undefined) return false
     if (Number(length) > this.#options.maxBytes || headers.expect !== undefined) return false
-    const asker = this.#identified(request)
+    const asker = this.#identified(request, route.access)
     if (!asker) return false
     request.on('error', ignore)
     response.on('error', ignore)
@@ -88,9 +89,12 @@ export class Posts {
   }
 
   /** Nothing where it is refused: nothing of what it sends is read, and Fastify answers it. */
-  #identified(request: IncomingMessage): Asker | undefined {
+  #identified(request: IncomingMessage, access: Access): Asker | undefined {
+    const { guard } = this.#options
     try {
-      return this.#options.guard.identify(request, 'call')
+      const asker = guard.identify(request, 'call')
+      guard.enter(asker, access)
+      return asker
     } catch {
       return undefined
     }

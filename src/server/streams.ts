@@ -1,9 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import { SSE_HEARTBEAT } from '../protocol/index.ts'
 import { processMs, type Scope, type Timers } from '../service/index.ts'
+import type { Asker } from './guard.ts'
 import type { ServerLimits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 import { Stream } from './stream.ts'
+import type { TokenStreams } from './token-streams.ts'
 import { Held, type Unsent } from './unsent.ts'
 
 const HEARTBEAT_MS = 15_000
@@ -15,6 +17,7 @@ interface StreamsOptions {
   readonly limits: ServerLimits
   readonly timers: Timers
   readonly unsent: Unsent
+  readonly tokenStreams: TokenStreams
 }
 
 /**
@@ -25,6 +28,7 @@ export class Streams {
   readonly #limits: ServerLimits
   readonly #timers: Timers
   readonly #unsent: Unsent
+  readonly #tokenStreams: TokenStreams
   readonly #all = new Map<Stream, Held>()
   /** Those that are no event streams but count as such. */
   readonly #others = new Set<{ cut(): void }>()
@@ -38,10 +42,11 @@ export class Streams {
   #stopHeartbeat: (() => void) | undefined
   #closed = false
 
-  constructor({ limits, timers, unsent }: StreamsOptions) {
+  constructor({ limits, timers, unsent, tokenStreams }: StreamsOptions) {
     this.#limits = limits
     this.#timers = timers
     this.#unsent = unsent
+    this.#tokenStreams = tokenStreams
   }
 
   get size(): number {
@@ -75,13 +80,17 @@ export class Streams {
     }
   }
 
-  /** Counts one of another kind among them. Returns how to leave. */
-  enter(other: { cut(): void }): () => void {
+  /** Counts one of another kind among them; `end`: its token is not good any more. Returns how to leave. */
+  enter(other: { cut(): void; end(why: string): void }, asker: Asker): () => void {
     this.#others.add(other)
-    return () => this.#others.delete(other)
+    const leave = this.#tokenStreams.enter(asker, (why) => other.end(why))
+    return () => {
+      this.#others.delete(other)
+      leave()
+    }
   }
 
-  add(response: ServerResponse, { heartbeat }: { heartbeat: boolean }): Stream {
+  add(response: ServerResponse, { heartbeat, asker }: { heartbeat: boolean; asker: Asker }): Stream {
     const stream = new Stream(response)
     const held = new Held({ cut: () => stream.cut(), write: () => this.#write(stream, held) })
     stream.onTaken = () => this.#unsent.report(held, stream.held)
@@ -90,7 +99,10 @@ export class Streams {
       this.#beating.add(stream)
       this.#stopHeartbeat ??= this.#timers.after(HEARTBEAT_MS, () => this.#beat())
     }
+    // Whoever comes back after the cut is told why.
+    const leave = this.#tokenStreams.enter(asker, () => stream.cut())
     stream.onClose(() => {
+      leave()
       this.#unsent.report(held, 0)
       this.#all.delete(stream)
       this.#beating.delete(stream)
@@ -122,6 +134,7 @@ export class Streams {
   close(): void {
     this.#closed = true
     this.#stopHeartbeat?.()
+    this.#tokenStreams.close()
     for (const stream of [...this.#all.keys(), ...this.#others]) stream.cut()
   }
 

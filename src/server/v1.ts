@@ -11,8 +11,9 @@ import {
   routes,
   type Who,
 } from '../protocol/index.ts'
-import { type Asked, isReading, type Log, type ReadBudget, type Service } from '../service/index.ts'
-import type { Admission } from './admission.ts'
+import { isReading, type Log, type ReadBudget, type Service } from '../service/index.ts'
+import type { Admission, Admitted } from './admission.ts'
+import type { OnAnswer } from './audit.ts'
 import { check, isRequestType } from './check.ts'
 import type { Asker } from './guard.ts'
 import type { Posts } from './posts.ts'
@@ -34,7 +35,9 @@ export function serveRequests(app: FastifyInstance, { service, admission, posts,
     const admitted = admission.admit(asker, asked)
     if (!('request' in admitted)) return { status: 200, body: admitted }
     const budget = isReading(asked) ? reading.budgetFor(response) : undefined
-    const body = await service.call(admitted.request, admitted.facts, budget)
+    const { onAnswer } = admitted
+    const call = service.call(admitted.request, admitted.facts, budget)
+    const body = await (onAnswer ? told(call, onAnswer) : call)
     return { status: statusOf(body), body }
   }
   for (const [type, { method, path }] of Object.entries(routes) as [RequestType, (typeof routes)[RequestType]][]) {
@@ -52,6 +55,11 @@ export function serveRequests(app: FastifyInstance, { service, admission, posts,
         },
       })
   }
+}
+
+async function told<Reply extends ReplyOf<RequestType>>(call: Promise<Reply>, onAnswer: OnAnswer): Promise<Reply> {
+  await call.then(onAnswer, (error) => onAnswer(undefined, error))
+  return call
 }
 
 /** Who asks, and what it is answered on. */
@@ -94,12 +102,12 @@ export function serveBatch(app: FastifyInstance, { service, admission, log, post
 
 function answersOf(
   service: Service,
-  admitted: readonly (Asked | Who)[],
+  admitted: readonly (Admitted | Who)[],
   { budget, log }: { readonly budget: ReadBudget | undefined; readonly log: Log },
 ): Promise<ReplyOf<RequestType>[]> {
   return new Promise((resolve) => {
     const replies: ReplyOf<RequestType>[] = []
-    const asked: Asked[] = []
+    const asked: Admitted[] = []
     const places: number[] = []
     for (const [place, one] of admitted.entries()) {
       if (!('request' in one)) replies[place] = one
@@ -110,6 +118,7 @@ function answersOf(
     }
     let left = asked.length
     const tell = (index: number, reply: ReplyOf<RequestType> | undefined, error: unknown) => {
+      asked[index]!.onAnswer?.(reply, error)
       replies[places[index]!] = reply ?? bodyOf(error, log)
       if (--left === 0) resolve(replies)
     }

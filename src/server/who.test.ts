@@ -7,18 +7,22 @@ import { newWorld } from '../testing/unit/server-world.ts'
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest('hex')
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
 const tokens: Token[] = [
-  { sha256: sha256('of-a'), role: 'node', nodes: ['a', 'b'], namespace: 'team' },
+  { name: 'rack', sha256: sha256('of-a'), role: 'node', nodes: ['a', 'b'], namespace: 'team' },
   { sha256: sha256('eyes'), role: 'observe' },
   { sha256: sha256('root'), role: 'admin' },
 ]
-const asA = { status: 'who', role: 'node', nodes: ['a', 'b'], namespace: 'team' }
+const asA = { status: 'who', role: 'node', name: 'rack', nodes: ['a', 'b'], namespace: 'team' }
 const offered = (secret: string) => `baton.token.${Buffer.from(secret).toString('base64url')}`
 
 test('every asker is told who it is', async () => {
   const { get } = newWorld({ tokens })
   expect((await get('/v1/who', bearer('of-a'))).body).toEqual(asA)
-  expect((await get('/v1/who', bearer('eyes'))).body).toEqual({ status: 'who', role: 'observe' })
-  expect((await get('/v1/who', bearer('root'))).body).toEqual({ status: 'who', role: 'admin' })
+  expect((await get('/v1/who', bearer('eyes'))).body).toEqual({
+    status: 'who',
+    role: 'observe',
+    name: sha256('eyes').slice(0, 8),
+  })
+  expect((await get('/v1/who', bearer('root'))).body).toMatchObject({ status: 'who', role: 'admin' })
   expect((await get('/v1/who')).status).toBe(401)
   expect((await newWorld().get('/v1/who')).body).toEqual({ status: 'who', role: 'anybody' })
 })

@@ -89,12 +89,12 @@ function releaseOf(request: Extract<Stepping, { type: 'release' }>): Command {
   const { type, operation, node, owner, hold, fence } = request
   switch (request.outcome) {
     case 'success': {
-      const { outcome, result, resultOmitted, effect, keepMs } = request
-      return { type, operation, node, owner, hold, fence, outcome, result, resultOmitted, effect, keepMs }
+      const { outcome, result, resultOmitted, effect, keepMs, traceparent } = request
+      return { type, operation, node, owner, hold, fence, outcome, result, resultOmitted, effect, keepMs, traceparent }
     }
     case 'failure': {
-      const { outcome, error, permanent } = request
-      return { type, operation, node, owner, hold, fence, outcome, error, permanent }
+      const { outcome, error, permanent, traceparent } = request
+      return { type, operation, node, owner, hold, fence, outcome, error, permanent, traceparent }
     }
     case 'cancelled':
       return { type, operation, node, owner, hold, fence, outcome: 'cancelled' }

@@ -8,6 +8,7 @@ import { PlaceKeeper } from './place-keeper.ts'
 import { AskerGone } from './read-budget.ts'
 import type { ReadTurns } from './read-turns.ts'
 import { stateOf } from './state.ts'
+import type { Statistics } from './statistics/statistics.ts'
 import type { Timers } from './timers.ts'
 
 interface ListeningOptions {
@@ -15,6 +16,7 @@ interface ListeningOptions {
   readonly eventLimit: number
   readonly instance: string
   readonly readTurns: ReadTurns
+  readonly statistics: Statistics | undefined
   /** Called after each event, and where some may have been missed: what is due may have changed. */
   readonly onNews: () => void
 }
@@ -43,18 +45,20 @@ export class Listening {
   readonly #places: PlaceKeeper
   readonly #timers: Timers
   readonly #readTurns: ReadTurns
+  readonly #statistics: Statistics | undefined
   readonly #onNews: () => void
   readonly #unsubscribe: () => void
   readonly #lastId = () => this.#events.lastId
   /** Somebody has listened who may come back and ask for what it has missed. */
   #hasResumable = false
 
-  constructor(store: Store, { timers, eventLimit, instance, onNews, readTurns }: ListeningOptions) {
+  constructor(store: Store, { timers, eventLimit, instance, onNews, readTurns, statistics }: ListeningOptions) {
     this.#store = store
     this.#events = new EventBuffer(eventLimit, `${Math.floor(store.nowMs()).toString(36)}${instance}`)
     this.#places = new PlaceKeeper(store, timers)
     this.#timers = timers
     this.#readTurns = readTurns
+    this.#statistics = statistics
     this.#onNews = onNews
     this.#unsubscribe = store.subscribe(
       (event) => this.#send(event),
@@ -123,6 +127,7 @@ export class Listening {
   }
 
   #send(event: StoreEvent): void {
+    this.#statistics?.see(event)
     // How far something is says the next report better: who was away is not told of the past ones.
     if (event.type !== 'progress-told') {
       if (this.#hasResumable) this.#events.add(event)
@@ -136,6 +141,7 @@ export class Listening {
   /** Events may have been missed: everybody is told where things stand. */
   async #tellAnew(): Promise<void> {
     this.#events.forgetAll()
+    this.#statistics?.missed()
     this.#onNews()
     const listeners = this.#fanOut.all()
     for (const { catchUp } of listeners) catchUp.hold()

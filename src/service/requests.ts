@@ -6,6 +6,7 @@ import {
   type Refused,
   type Release,
   type ReplyTo,
+  type Skip,
 } from '../core/index.ts'
 import {
   type ErrorBody,
@@ -28,7 +29,9 @@ import {
 import { commandOf, isStepping, type Stepping } from './commands.ts'
 import { explainedViews } from './explained-views.ts'
 import { NodeQuotas } from './quotas.ts'
-import { Statistics } from './statistics.ts'
+import type { Seen, Statistics } from './statistics/statistics.ts'
+import { STEP_MS } from './statistics/window.ts'
+import { StoreGauges } from './store-gauges.ts'
 
 /** A reply as callers get it: a refusal with the sentence that belongs to its code. */
 export type Explained<Reply> = Exclude<Reply, Refused> | ErrorBody
@@ -63,11 +66,13 @@ export class Requests {
   readonly #store: Store
   readonly #limits: RequestLimits
   readonly #quotas: NodeQuotas
+  readonly gauges: StoreGauges
 
   constructor(store: Store, limits: RequestLimits) {
     this.#store = store
     this.#limits = limits
     this.#quotas = new NodeQuotas(store, limits.quotas)
+    this.gauges = new StoreGauges(store, limits.statistics)
   }
 
   /** `pace`: of those that may take long. */
@@ -109,6 +114,7 @@ export class Requests {
         return { status: 'policy', ...(await store.policy()) }
       case 'apply-policy': {
         const { applied, version, policy } = await store.applyPolicy(request.policy, request.version)
+        this.#limits.statistics?.use(policy)
         return applied ? { status: 'policy', version, policy } : errorBody('policy-changed')
       }
     }
@@ -118,20 +124,25 @@ export class Requests {
   answerNow(direct: DirectSteps, request: Stepping, facts: Facts): ReplyOf<RequestType> {
     if (this.#isTooLarge(request)) return errorBody('too-large', this.#tooLarge())
     const reply = direct.step(request, commandOf(request), this.#factsFor(request, facts))
+    if (reply.status === 'skip') this.#skipped(request, request, reply)
     return explainedTo(request, reply)
   }
 
   /** The same for a command that is no request of `/v1`. */
   async command<C extends Acquire | Release>(commanded: Commanded<C>): Promise<Explained<ReplyTo<C>>> {
     const { address, command, facts } = commanded
-    return explained<ReplyTo<C>>(await this.#store.step(address, command, this.#factsFor(command, facts)))
+    const reply = await this.#store.step(address, command, this.#factsFor(command, facts))
+    if (reply.status === 'skip') this.#skipped(address, command, reply)
+    return explained<ReplyTo<C>>(reply)
   }
 
   commandNow<C extends Acquire | Release>(
     direct: DirectSteps,
     { address, command, facts }: Commanded<C>,
   ): Explained<ReplyTo<C>> {
-    return explained<ReplyTo<C>>(direct.step(address, command, this.#factsFor(command, facts)))
+    const reply = direct.step(address, command, this.#factsFor(command, facts))
+    if (reply.status === 'skip') this.#skipped(address, command, reply)
+    return explained<ReplyTo<C>>(reply)
   }
 
   async #step(request: Stepping, facts: Facts): Promise<ReplyOf<RequestType>> {
@@ -141,6 +152,7 @@ export class Requests {
       commandOf(request) as Command,
       this.#factsFor(request, facts),
     )
+    if (reply.status === 'skip') this.#skipped(request, request, reply)
     return explainedTo(request, reply)
   }
 
@@ -152,11 +164,24 @@ export class Requests {
 
   async #overview({ namespace }: RequestOf<'get-overview'>): Promise<ReplyOf<'get-overview'>> {
     const store = this.#store
-    const { statistics = new Statistics(), version = '' } = this.#limits
+    const { statistics, version = '' } = this.#limits
+    const { counts } = await this.gauges.read()
     const nowMs = store.nowMs()
-    const counts = namespace === undefined ? { counts: await store.counts() } : {}
-    const seen = statistics.overview(namespace, nowMs)
-    return { status: 'overview', nowMs, version, storeId: store.id, ...counts, ...seen }
+    const seen = statistics?.overview(namespace, nowMs) ?? nothingSeen(nowMs)
+    return {
+      status: 'overview',
+      nowMs,
+      version,
+      storeId: store.id,
+      ...(namespace === undefined && { counts }),
+      ...seen,
+    }
+  }
+
+  /** An ask that is answered so at once is no event of the store. */
+  #skipped(address: Address, asked: Stepping | Acquire | Release, { fence }: Skip): void {
+    if (asked.type !== 'acquire') return
+    this.#limits.statistics?.skipped(address, { operation: asked.operation, fence, atMs: this.#store.nowMs() })
   }
 
   stop(): void {
@@ -222,6 +247,12 @@ function explainedTo({ type }: Stepping, reply: ReplyTo<Command> | Refused): Rep
 function explained<Reply extends { status: string }>(reply: Reply | Refused | SessionReply): Explained<Reply> {
   if (reply.status === 'refused') return errorBody((reply as Refused).code)
   return reply as Exclude<Reply, Refused>
+}
+
+/** Where nobody counts. */
+function nothingSeen(nowMs: number): Seen {
+  const totals = { grants: 0, handOvers: 0, skips: 0, successes: 0, failures: 0, expired: 0 }
+  return { sinceMs: nowMs, totals, stepMs: STEP_MS, points: [] }
 }
 
 function addressOf({ namespace, resource }: Address): Address {

@@ -1,5 +1,7 @@
 import { once } from 'node:events'
-import { DEFAULT_STORE, type ServeConfig, type ServeSettings, serveConfig } from '../config/serve-config.ts'
+import type { Command } from 'commander'
+import { type ServeConfig, serveConfig } from '../config/serve-config.ts'
+import { flagOf, type ServeSettings, type Setting, settingRows, variablesOf } from '../config/serve-settings.ts'
 import type { AddCommand, CliContext, RunningServer } from '../context.ts'
 import { EXIT, Exit } from '../exit.ts'
 import { hearing } from '../interrupt.ts'
@@ -9,33 +11,11 @@ import { say } from '../print/say.ts'
 const STOP_MS = 5_000
 
 export const add: AddCommand = (program, context, done) => {
-  program
+  const serving = program
     .command('serve')
     .description('Run the server. Configuration: TOML file, environment, flags; later wins.')
-    .option('--host <host>', 'where to listen (BATON_HOST; default: 127.0.0.1)')
-    .option('--port <port>', '0 picks a free one (PORT, BATON_PORT; default: 8086)')
-    .option(
-      '--store <url>',
-      `where the state is kept: ${context.stores.examples} (BATON_STORE; default: ${DEFAULT_STORE})`,
-    )
-    .option('--config <file>', 'a TOML file (BATON_CONFIG)')
-    .option('--tokens <file>', 'a TOML file of [[tokens]] that may enter (BATON_TOKENS)')
-    .option('--insecure', 'listen beyond loopback without tokens (BATON_INSECURE)')
-    .option(
-      '--allowed-host <name>',
-      'a name that a server without tokens is called by, beside IP addresses and localhost; repeatable (BATON_ALLOWED_HOST, by commas)',
-      (name: string, before?: string) => (before === undefined ? name : `${before},${name}`),
-    )
-    .option('--tls-cert <file>', "the server's certificate, PEM (BATON_TLS_CERT)")
-    .option('--tls-key <file>', 'its key, PEM (BATON_TLS_KEY)')
-    .option('--tls-ca <file>', 'ask clients for a certificate of this authority (BATON_TLS_CA)')
-    .option('--queueing', 'let requests wait in line (BATON_QUEUEING; default)')
-    .option('--no-queueing', 'refuse at once where it is busy (ALLOW_MULTI_NODE_DOWNLOAD=false)')
-    .option('--exclusion <of>', 'one grant per `operation` (default) or `resource` (BATON_EXCLUSION)')
-    .option(
-      '--result-limit <bytes>',
-      'the largest result told to others, up to 256KiB (BATON_RESULT_LIMIT; default: 16KiB)',
-    )
+  for (const [key, setting] of settingRows) addOptions(serving, key, setting, context)
+  serving
     .addHelpText(
       'after',
       `
@@ -68,6 +48,21 @@ Example:
       const warn = (sentence: string) => say(context.stderr, `baton: ${sentence}`)
       done(await serve(serveConfig({ flags, env: context.env, warn }), context))
     })
+}
+
+/** A list is kept by commas, as the environment writes it. */
+const gather = (value: string, before?: string) => (before === undefined ? value : `${before},${value}`)
+
+function addOptions(serving: Command, key: string, setting: Setting, { stores }: CliContext): void {
+  const { kind, value, negation, says, default: usual } = setting
+  const [own = '', ...others] = variablesOf(key, setting)
+  const heard = [own, ...others.filter((name) => !name.startsWith('BATON_NO_'))].join(', ')
+  const usually = usual === undefined ? '' : `; default: ${usual}`
+  const help = `${says.replace('STORES', stores.examples)} (${heard}${usually})`
+  if (value === undefined) serving.option(flagOf(key), help)
+  else if (kind.isList) serving.option(`${flagOf(key)} <${value}>`, help, gather)
+  else serving.option(`${flagOf(key)} <${value}>`, help)
+  if (negation !== undefined) serving.option(flagOf(key).replace('--', '--no-'), `${negation} (${others[0]})`)
 }
 
 async function serve(config: ServeConfig, context: CliContext): Promise<number> {

@@ -1,4 +1,4 @@
-import { DEFAULT_STORE } from '../config/serve-config.ts'
+import { DEFAULT_STORE } from '../config/serve-settings.ts'
 import type { AddCommand, StoreMaintenance } from '../context.ts'
 import { EXIT, UsageError } from '../exit.ts'
 import { sayText } from '../print/say.ts'

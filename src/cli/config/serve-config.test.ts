@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { QUOTAS } from '../../protocol/index.ts'
 import { UsageError } from '../exit.ts'
-import { type ServeSettings, serveConfig } from './serve-config.ts'
+import { serveConfig } from './serve-config.ts'
+import type { ServeSettings } from './serve-settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'baton-config-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -108,6 +109,7 @@ describe('the configuration of serve', () => {
     expect(names({ host: 'c.example', insecure: true })).toEqual(['c.example'])
     expect(names({ config })).toEqual(['a.example', 'b.example', '127.0.0.1'])
     expect(names({ config }, { BATON_ALLOWED_HOST: 'd.example, e' })).toEqual(['d.example', 'e', '127.0.0.1'])
+    expect(names({ config: file('allowed_hosts = []') })).toEqual(['127.0.0.1'])
     expect(names({ config, allowedHost: 'f' }, { BATON_ALLOWED_HOST: 'e' })).toEqual(['f', '127.0.0.1'])
   })
 
@@ -139,12 +141,15 @@ describe('the configuration of serve', () => {
   })
 
   test('a certificate without its key is refused', () => {
+    expect(() => resolve({ config: file('[tls]\ncert = "server.pem"') })).toThrow(/--tls-key FILE/)
     expect(() => resolve({ tlsCert: file('') })).toThrow(/--tls-key FILE/)
   })
 
   test.each([
     ['hots = "x"', /hots/],
     ['port = "x"', /port/],
+    ['[tls]\ncerts = "x"', /tls.*certs/],
+    ['result_limit = true', /result_limit/],
     ['[[tokens]]\nsha256 = "secret"\nrole = "admin"', /sha256sum/],
     [
       `[[tokens]]\nsha256 = "${sha256}"\nrole = "node"`,

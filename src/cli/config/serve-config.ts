@@ -1,18 +1,12 @@
 import { isIP } from 'node:net'
 import type { Policy } from '../../core/index.ts'
-import { LIMITS, QUOTAS, type Quotas, type Token } from '../../protocol/index.ts'
+import { QUOTAS, type Quotas, type Token } from '../../protocol/index.ts'
 import { policySchema } from '../../protocol/schemas.ts'
-import { parseBytes } from '../bytes.ts'
 import { UsageError } from '../exit.ts'
 import { settingsOfEnvironment } from './environment.ts'
-import { type ConfigFile, checked, portSchema, readConfigFile, readTokensFile } from './file.ts'
+import { type ConfigFile, checked, readConfigFile, readTokensFile } from './file.ts'
 import { readPem } from './pem.ts'
-import type { ServeSettings } from './settings.ts'
-
-export type { ServeSettings } from './settings.ts'
-
-/** Durable out of the box: in the folder where the server is started. */
-export const DEFAULT_STORE = 'file:./baton-data'
+import { type ServeSettings, type SettledSettings, settle } from './serve-settings.ts'
 
 /** Everything decided: what the server is started with. */
 export interface ServeConfig {
@@ -42,11 +36,11 @@ interface ServeSources {
 
 /** File, environment, flags: later wins. */
 export function serveConfig({ flags, env, warn }: ServeSources): ServeConfig {
-  const settings = { ...settingsOfEnvironment(env, warn), ...said(flags) }
-  const file = settings.config === undefined ? {} : readConfigFile(settings.config)
-  const host = settings.host ?? file.host ?? '127.0.0.1'
+  const said = { ...settingsOfEnvironment(env, warn), ...present(flags) }
+  const file = said.config === undefined ? { settings: {} } : readConfigFile(said.config)
+  const settings = settle({ ...file.settings, ...present(said) })
+  const { host, port, store, resultLimit, insecure } = settings
   const tokens = settings.tokens === undefined ? (file.tokens ?? []) : readTokensFile(settings.tokens)
-  const insecure = settings.insecure ?? file.insecure ?? false
   if (!isLoopback(host) && tokens.length === 0 && !insecure) {
     throw new UsageError(
       `${host} can be reached from other machines; name tokens with --tokens FILE, ` +
@@ -55,28 +49,17 @@ export function serveConfig({ flags, env, warn }: ServeSources): ServeConfig {
   }
   return {
     host,
-    port: portOf(settings.port) ?? file.port ?? 8086,
-    store: settings.store ?? file.store ?? DEFAULT_STORE,
+    port,
+    store,
     tokens,
     // The name that it listens at is the one that it prints.
-    allowedHosts: [...allowedHostsOf(settings, file), host],
+    allowedHosts: [...(settings.allowedHost ?? []), host],
     policy: policyOf(settings, file),
     isPolicyChosen: [settings.queueing, settings.exclusion, file.policy].some((choice) => choice !== undefined),
-    resultLimit: resultLimitOf(settings, file),
+    resultLimit,
     quotas: quotasOf(file),
-    tls: tlsOf(settings, file),
+    tls: tlsOf(settings),
   }
-}
-
-function allowedHostsOf({ allowedHost }: ServeSettings, file: ConfigFile): readonly string[] {
-  const names =
-    allowedHost === undefined ? (file.allowed_hosts ?? []) : allowedHost.split(',').map((name) => name.trim())
-  for (const name of names) {
-    if (!/^[^\s/:*]+$/.test(name)) {
-      throw new UsageError(`'${name}' is not the name of a host; write it alone, without port or scheme: baton.example`)
-    }
-  }
-  return names
 }
 
 function isLoopback(host: string): boolean {
@@ -84,29 +67,14 @@ function isLoopback(host: string): boolean {
   return isIP(host) === 4 && host.startsWith('127.')
 }
 
-function portOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const port = portSchema.safeParse(/^\d+$/.test(text) ? Number(text) : undefined)
-  if (port.success) return port.data
-  throw new UsageError(`'${text}' is not a port; use 0 (any free one) to 65535`)
-}
-
-function resultLimitOf({ resultLimit }: ServeSettings, file: ConfigFile): number {
-  const limit = resultLimit ?? file.result_limit
-  return limit === undefined ? LIMITS.resultBytes : parseBytes(String(limit), { max: LIMITS.resultMaxBytes })
-}
-
 function quotasOf({ quotas }: ConfigFile): Quotas {
   return { node: { ...QUOTAS.node, ...quotas?.node }, token: { ...QUOTAS.token, ...quotas?.token } }
 }
 
 /** The switches of the flags are those of the namespace `default`. */
-function policyOf({ queueing, exclusion, config = 'the policy' }: ServeSettings, file: ConfigFile): Policy {
-  if (exclusion !== undefined && exclusion !== 'operation' && exclusion !== 'resource') {
-    throw new UsageError(`'${exclusion}' is not an exclusion; use operation or resource`)
-  }
+function policyOf({ queueing, exclusion, config = 'the policy' }: SettledSettings, file: ConfigFile): Policy {
   const namespaces = file.policy?.namespaces ?? {}
-  const switches = said({ queueing, exclusion })
+  const switches = present({ queueing, exclusion })
   return checked(
     policySchema,
     { namespaces: { ...namespaces, default: { ...namespaces.default, ...switches } } },
@@ -114,10 +82,7 @@ function policyOf({ queueing, exclusion, config = 'the policy' }: ServeSettings,
   )
 }
 
-function tlsOf({ tlsCert, tlsKey, tlsCa }: ServeSettings, { tls }: ConfigFile): ServeConfig['tls'] {
-  const cert = tlsCert ?? tls?.cert
-  const key = tlsKey ?? tls?.key
-  const ca = tlsCa ?? tls?.ca
+function tlsOf({ tlsCert: cert, tlsKey: key, tlsCa: ca }: SettledSettings): ServeConfig['tls'] {
   if (cert === undefined && key === undefined && ca === undefined) return undefined
   if (cert === undefined || key === undefined) {
     throw new UsageError('TLS needs a certificate and its key: name both with --tls-cert FILE and --tls-key FILE')
@@ -126,6 +91,6 @@ function tlsOf({ tlsCert, tlsKey, tlsCa }: ServeSettings, { tls }: ConfigFile): 
 }
 
 /** Without what was not said, so that it does not hide what an earlier source said. */
-function said<Settings extends object>(settings: Settings): Partial<Settings> {
+function present<Settings extends object>(settings: Settings): Partial<Settings> {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as Partial<Settings>
 }

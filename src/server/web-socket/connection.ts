@@ -9,7 +9,8 @@ import type {
   StreamedEvent,
   Who,
 } from '../../protocol/index.ts'
-import { type Asked, isReading, type Service, type Timers } from '../../service/index.ts'
+import { isReading, type Service, type Timers } from '../../service/index.ts'
+import type { Admitted } from '../admission.ts'
 import { STATE_PART_BYTES } from '../limits.ts'
 import { BadFrame, completed, frameFrom } from './frame.ts'
 import { Inbox, type NumberedRequests } from './inbox.ts'
@@ -34,7 +35,7 @@ interface ConnectionOptions {
   readonly wire: Wire
   readonly timers: Timers
   /** The request that an input makes, and what is known of whoever asks; or its answer: that it is none, or is not allowed. */
-  readonly check: (input: unknown) => Asked | Who | ErrorBody
+  readonly check: (input: unknown) => Admitted | Who | ErrorBody
   /** The facts of whoever listens, and whom to tell when it is over; throws where it may not. */
   readonly checkListen: (frame: ListenFrame) => {
     readonly actsFor?: readonly string[] | undefined
@@ -168,7 +169,7 @@ export class Connection {
 
   #ask({ from, requests: inputs, keep }: NumberedRequests): void {
     const { service, check } = this.#options
-    const asked: Asked[] = []
+    const asked: Admitted[] = []
     const numbers: number[] = []
     const reads: NumberedRead[] = []
     for (const [index, input] of inputs.entries()) {
@@ -184,6 +185,7 @@ export class Connection {
     service.callAll(asked, (index, reply, error) => {
       this.#unanswered--
       const number = numbers[index]!
+      asked[index]!.onAnswer?.(reply, error)
       this.#reply(number, reply ?? this.#options.failure(error))
       if (reply?.status === 'released' && !keep?.includes(number)) this.#released.add(number, asked[index]!)
     })

@@ -11,9 +11,9 @@ import {
   streamRoute,
   type Who,
 } from '../../protocol/index.ts'
-import type { Asked, Log, Service, Timers } from '../../service/index.ts'
+import type { Log, Service, Timers } from '../../service/index.ts'
 import type { Accounts } from '../accounts.ts'
-import type { Admission } from '../admission.ts'
+import type { Admission, Admitted } from '../admission.ts'
 import { check, isRequestType } from '../check.ts'
 import { DEPTH_MAX, isTooDeep } from '../depth.ts'
 import type { FairQueue } from '../fair-queue.ts'
@@ -22,6 +22,7 @@ import type { ServerLimits } from '../limits.ts'
 import { afterLinger } from '../linger.ts'
 import { networkOf } from '../network.ts'
 import { bodyOf, Refusal } from '../refusal.ts'
+import { accessTo } from '../roles.ts'
 import { Slowdown } from '../slowdown.ts'
 import type { Streams } from '../streams.ts'
 import { Held, type Unsent } from '../unsent.ts'
@@ -58,6 +59,7 @@ const CODES = { broken: 1008, slow: 1013, failed: 1011 } as const
 /** GET /v1/stream. */
 export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions): void {
   const { service, guard, streams, limits } = options
+  const access = accessTo({ method: streamRoute.method, url: streamRoute.path })
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -80,6 +82,7 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
     let asker: Asker
     try {
       asker = guard.identify(request, 'upgrade')
+      guard.enter(asker, access)
       streams.checkRoom()
     } catch (error) {
       const refused = () => refuse(socket, bodyOf(error, options.log), service.storeId)
@@ -90,7 +93,8 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
       const client = new Client(webSocket, asker, { ...options, onBroken: () => broken.note(source) })
       beating.add(client)
       stopBeat ??= options.timers.after(HEARTBEAT_MS, beat)
-      const leave = streams.enter({ cut: () => webSocket.terminate() })
+      const end = (why: string) => client.end(why)
+      const leave = streams.enter({ cut: () => webSocket.terminate(), end }, asker)
       webSocket.on('close', () => {
         beating.delete(client)
         leave()
@@ -116,6 +120,7 @@ class Client {
   readonly #webSocket: WebSocket
   #silentBeats = 0
   #pings = 0
+  readonly #end: (why: string) => void
 
   constructor(webSocket: WebSocket, asker: Asker, options: WebSocketOptions & { readonly onBroken: () => void }) {
     const { service, guard, admission, limits, log, unsent, queue, timers } = options
@@ -135,6 +140,11 @@ class Client {
       webSocket.close(code, why.slice(0, 120))
       if (code === CODES.broken) endSoon()
       else webSocket.terminate()
+    }
+    this.#end = (why) => {
+      webSocket.close(CODES.broken, why.slice(0, 120))
+      connection.break()
+      afterLinger(() => webSocket.terminate())
     }
     const held = new Held({ cut: () => end(CODES.slow, TOO_SLOW) })
     let waiting = 0
@@ -198,6 +208,11 @@ class Client {
     webSocket.on('error', endSoon)
   }
 
+  /** Its token is not good any more: nothing of what it has sent counts from here on. */
+  end(why: string): void {
+    this.#end(why)
+  }
+
   beat(): void {
     this.#pings = 0
     if (++this.#silentBeats > BEATS_MAX) this.#webSocket.terminate()
@@ -205,7 +220,7 @@ class Client {
   }
 }
 
-function checkedFor(admission: Admission, asker: Asker, input: unknown, log: Log): Asked | Who | ErrorBody {
+function checkedFor(admission: Admission, asker: Asker, input: unknown, log: Log): Admitted | Who | ErrorBody {
   try {
     if (isTooDeep(input)) throw new Refusal('bad-request', `The JSON is nested deeper than ${DEPTH_MAX} levels.`)
     const type = (input as { type?: unknown } | null)?.type

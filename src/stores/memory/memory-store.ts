@@ -10,6 +10,7 @@ import type {
   Pace,
   Page,
   Place,
+  QueueDepth,
   SessionReply,
   SessionRequest,
   Store,
@@ -122,6 +123,10 @@ class MemoryStore extends Views implements Store {
 
   waiting(): number {
     return this.#resident.counts().waiters
+  }
+
+  async queues(): Promise<readonly QueueDepth[]> {
+    return this.#resident.queues.list()
   }
 
   sessionsOf(node: string): number {

@@ -35,7 +35,7 @@ export function newWorld(
   const clock = new SimulatedClock()
   const store = wrap(openMemoryStore({ clock, ...(policy && { policy }) }))
   const service = new Service({ store, timers: clock, resultLimit, ...(options.log && { log: options.log }) })
-  const app = buildApp({ service, timers: clock, ...appOptions })
+  const app = buildApp({ service, timers: clock, wallMs: () => clock.nowMs(), ...appOptions })
   let listening: Promise<string> | undefined
   const url = () => {
     listening ??= listen(app, { port: 0 })
