@@ -13,7 +13,7 @@ export async function buildPage(folder) {
   await build({
     root,
     configFile: false,
-    envFile: false,
+    envDir: false,
     // It may stand behind a proxy, below another path.
     base: './',
     publicDir: false,

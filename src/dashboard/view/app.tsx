@@ -1,0 +1,55 @@
+import { useEffect } from 'preact/hooks'
+import { Confirm } from './confirm.tsx'
+import { EventsPage } from './feed.tsx'
+import { Bar, LostBanner } from './bar.tsx'
+import { Help } from './help.tsx'
+import { onKey } from './keys.ts'
+import { ListPage } from './list-page.tsx'
+import { ResourcePage } from './resource-page.tsx'
+import { SignIn } from './sign-in.tsx'
+import { announced, dashboard } from './state.ts'
+
+/** The whole page. */
+export function App() {
+  useEffect(() => {
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [])
+  const { state } = dashboard.stream.contact.value
+  const { page } = dashboard.route.value
+  const stuck = dashboard.selection.value.counts.stuck
+  useEffect(() => {
+    document.title = stuck > 0 ? `(${stuck} stuck) Baton` : 'Baton'
+  }, [stuck])
+  return (
+    <>
+      <a class="skip-link" href="#main" onClick={skipToMain}>
+        Skip to the content
+      </a>
+      <Bar />
+      <LostBanner />
+      <main id="main" tabIndex={-1}>
+        {state === 'signed-out' ? (
+          <SignIn />
+        ) : page === 'resource' ? (
+          <ResourcePage />
+        ) : page === 'events' ? (
+          <EventsPage />
+        ) : (
+          <ListPage />
+        )}
+      </main>
+      <Confirm />
+      <Help />
+      <div class="unseen" role="status" aria-live="polite">
+        {announced}
+      </div>
+    </>
+  )
+}
+
+/** The part behind the # of the address is the page's own. */
+function skipToMain(event: Event): void {
+  event.preventDefault()
+  document.getElementById('main')?.focus()
+}
