@@ -73,6 +73,8 @@ export class Requests {
     this.#limits = limits
     this.#quotas = new NodeQuotas(store, limits.quotas)
     this.gauges = new StoreGauges(store, limits.statistics)
+    // What waited before this process began, and what the policy names.
+    if (limits.statistics) this.gauges.read().catch(() => {})
   }
 
   /** `pace`: of those that may take long. */

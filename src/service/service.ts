@@ -58,7 +58,7 @@ export class Service {
   readonly #unhurried: ReadBudget
 
   constructor(options: ServiceOptions) {
-    const { store, timers = systemTimers, waiterLimit = 1_000_000, eventLimit = 4_096, statistics } = options
+    const { store, statistics, timers = systemTimers, waiterLimit = 1_000_000, eventLimit = 4_096 } = options
     const { instance = '', log = noLog, resultLimit = LIMITS.resultBytes, readTurns = new ReadTurns() } = options
     this.#readTurns = readTurns
     this.#unhurried = this.budget({ bytes: Infinity })
@@ -69,8 +69,6 @@ export class Service {
     // An event may be another process's: then its deadlines are news here.
     const onNews = () => this.#sweeper.arm()
     this.#listening = new Listening(store, { timers, eventLimit, instance, onNews, readTurns, statistics })
-    // What waited before this process began, and what the policy names.
-    if (statistics) void this.#requests.gauges.read().catch(() => {})
   }
 
   /**
