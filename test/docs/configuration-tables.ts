@@ -10,7 +10,7 @@ import { examplesOf, storeTable } from '../../src/stores/table.ts'
 /* The tables of docs/configuration.md, from the code that reads the configuration. */
 
 interface JsonSchema {
-  readonly type?: string
+  readonly type?: string | readonly string[]
   readonly description?: string
   readonly enum?: readonly unknown[]
   readonly minimum?: number
@@ -43,7 +43,21 @@ function serveRow(key: string, setting: Setting): readonly string[] {
   ]
 }
 
+/** JSON has no dates; TOML does. */
+function schemaOf(schema: z.ZodType): JsonSchema {
+  return z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    override({ zodSchema, jsonSchema }) {
+      if (zodSchema._zod.def.type === 'date') jsonSchema.type = DATE
+    },
+  }) as JsonSchema
+}
+
+const DATE = 'date' as 'string'
+
 function typeOf({ type, enum: choices, items, minimum, maximum }: JsonSchema): string {
+  if (type?.includes(DATE)) return 'a time with its zone'
   if (choices) return choices.map((choice) => code(String(choice))).join(', ')
   if (type === 'array') return `a list of ${typeOf(items ?? {})}`
   if (type === 'boolean') return '`true`, `false`'
@@ -60,7 +74,7 @@ function keysOf(
   defaults?: Readonly<Record<string, unknown>>,
   without: readonly string[] = [],
 ): string {
-  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' }) as JsonSchema
+  const { properties = {}, required = [] } = schemaOf(schema)
   const rows = Object.entries(properties)
     .filter(([key]) => !without.includes(key))
     .map(([key, property]) => {
@@ -76,7 +90,7 @@ const tokenSchema = fileOnlySettings.tokens.unwrap().element
 const quotaSchema = fileOnlySettings.quotas.unwrap().shape.node.unwrap()
 
 function quotaTable(): string {
-  const { properties = {} } = z.toJSONSchema(quotaSchema, { io: 'input' }) as JsonSchema
+  const { properties = {} } = schemaOf(quotaSchema)
   const rows = Object.entries(properties).map(([key, { description = '' }]) => {
     const quota = key as keyof typeof QUOTAS.node
     return [code(key), code(String(QUOTAS.node[quota])), code(String(QUOTAS.token[quota])), description]
