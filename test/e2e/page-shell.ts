@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { openFolder, type Running, startProgram } from './cli-process.ts'
+import { MAIN, openFolder, type Running, startProgram } from './cli-process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const command = fileURLToPath(new URL('./shell-command.mjs', import.meta.url))
@@ -13,9 +13,10 @@ export class PageShell {
   /** `scripts`: what the page calls, by name, as lines of sh. */
   constructor(env: NodeJS.ProcessEnv, scripts: Readonly<Record<string, string>>) {
     mkdirSync(this.path('bin'))
-    for (const name of ['baton', 'npm']) {
-      this.#write(`bin/${name}`, `exec '${process.execPath}' '${command}' ${name} '${root}' "$@"`)
-    }
+    const standIn = (name: string) => `exec '${process.execPath}' '${command}' ${name} '${root}' "$@"`
+    this.#write('bin/npm', standIn('npm'))
+    const real = `exec '${process.execPath}' '${MAIN}' "$@"`
+    this.#write('bin/baton', `case "$1" in serve|demo) ${standIn('baton')} ;; *) ${real} ;; esac`)
     // As in a project that has installed it.
     mkdirSync(this.path('node_modules/.bin'), { recursive: true })
     symlinkSync(root, this.path('node_modules/baton'))

@@ -1,4 +1,5 @@
-// `baton` and `npm` for the lines of a page: the real ones, but servers stop once they have answered, as nobody else would stop them.
+// `baton serve`, `baton demo` and `npm` for the lines of a page: the real ones. But servers stop once they have answered, as nobody else would stop them; with
+// KEEP_SERVER they do not.
 import { spawn, spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 
@@ -11,10 +12,9 @@ const isServer = name === 'baton' ? own[0] === 'serve' : own[0] === 'start'
 if (isServer) process.exit(await serveBriefly())
 process.exit(name === 'baton' ? baton() : npm())
 
+/** The demo, in seconds. */
 function baton() {
-  // The same, in seconds.
-  const args = own[0] === 'demo' ? [...own, '--fast'] : own
-  return run(process.execPath, [`${root}/dist/main.js`, ...args])
+  return run(process.execPath, [`${root}/dist/main.js`, ...own, '--fast'])
 }
 
 function npm() {
@@ -56,12 +56,14 @@ async function serveBriefly() {
     cwd: name === 'npm' ? root : undefined,
   })
   const ended = new Promise((resolve) => server.on('exit', (code) => resolve(code ?? 1)))
+  process.on('SIGTERM', () => server.kill('SIGTERM'))
   let text = ''
   for await (const chunk of server.stdout) {
     text += chunk
     const [line, url] = /^baton listening on (\S+)\n/m.exec(text) ?? []
     if (line === undefined) continue
     process.stdout.write(line)
+    if (process.env.KEEP_SERVER) return ended
     const { ok } = await fetch(`${url}/readyz`)
     server.kill('SIGTERM')
     const code = await ended

@@ -15,7 +15,7 @@ const steps = page.blocks.flatMap((block, index) => {
   if (block.language !== 'sh') return []
   const next = page.blocks[index + 1]
   return [{ ...block, shown: next?.language === 'text' ? next.text : '' }]
-})
+}, 60_000)
 let taken = 0
 
 /** The next command of the page. It has to be the one that is meant. */
@@ -25,12 +25,12 @@ function take(heading: string): Block & { readonly shown: string } {
   return step!
 }
 
-const SLEEP = 'echo > sleeping; while [ ! -e go ]; do /bin/sleep 0.05; done'
+const SLEEP = 'echo > sleeping; while [ ! -e "go-$BATON_NODE" ]; do /bin/sleep 0.05; done'
 const shell = new PageShell({}, { 'bin/sleep': SLEEP })
 afterAll(() => {
   killRest()
   shell.remove()
-})
+}, 60_000)
 
 const TIMES: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'TIME'],
@@ -51,12 +51,18 @@ async function atWork(): Promise<void> {
   rmSync(shell.path('sleeping'))
 }
 
-const letGo = () => writeFileSync(shell.path('go'), '')
-const holdBack = () => rmSync(shell.path('go'), { force: true })
+/** Ends the sleep of a node, until it is held back again. */
+const letGo = (node: 'node-a' | 'node-b') => writeFileSync(shell.path(`go-${node}`), '')
+const holdBack = () => {
+  for (const node of ['node-a', 'node-b']) rmSync(shell.path(`go-${node}`), { force: true })
+}
 const waits = (running: Running) => until('it waits', () => running.stderr().includes('waiting, next in line'))
 
 test('the tutorial does what it says', async () => {
-  const server = shell.start(`exec ${take('A server').text.replace('npm ci && ', '')}`, { KEEP_SERVER: '1' })
+  const server = shell.start(`exec ${take('A server').text.replace('npm ci && ', '')}`, {
+    KEEP_SERVER: '1',
+    BATON_STORE: `file:${shell.path('data')}`,
+  })
   const url = await until('the server listens', () => /^baton listening on (\S+)$/m.exec(server.stdout())?.[1])
   const here = (text: string) => text.replaceAll('http://127.0.0.1:8086', url)
   expect(masked(server.stdout())).toContain(masked(here(steps[0]!.shown)))
@@ -74,7 +80,7 @@ test('the tutorial does what it says', async () => {
   const skipping = take('Work that is done once')
   const skips = shell.start(skipping.text, b)
   await waits(skips)
-  letGo()
+  letGo('node-a')
   expectShown(await counts.ended, counting.shown)
   expectShown(await skips.ended, skipping.shown)
   expect((await shell.start(skipping.text, b).ended).stderr).toMatch(/^skipped/)
@@ -87,10 +93,13 @@ test('the tutorial does what it says', async () => {
   const following = take('A failure, and a hand-over')
   const follows = shell.start(following.text, b)
   await waits(follows)
-  letGo()
+  letGo('node-a')
   expectShown(await fails.ended, failing.shown, 1)
+  await atWork()
+  const looking = take('Look at it')
+  expectShown(await shell.start(looking.text, a).ended, looking.shown)
+  letGo('node-b')
   expectShown(await follows.ended, following.shown)
-  await look()
 
   // A lock, from two processes.
   const program = take('A lock from a program')
@@ -107,15 +116,10 @@ test('the tutorial does what it says', async () => {
   leads.kill('SIGINT')
   expect(masked((await leads.ended).stdout)).toBe(masked(leading.shown))
   await atWork()
-  letGo()
+  letGo('node-b')
   expectShown(await stands.ended, standing.shown)
 
   expect(taken).toBe(steps.length)
   server.kill('SIGTERM')
   expect(await server.ended).toMatchObject({ code: 0 })
-
-  async function look(): Promise<void> {
-    const looking = take('Look at it')
-    expectShown(await shell.start(looking.text, a).ended, looking.shown)
-  }
-})
+}, 60_000)
