@@ -15,7 +15,7 @@ const steps = page.blocks.flatMap((block, index) => {
   if (block.language !== 'sh') return []
   const next = page.blocks[index + 1]
   return [{ ...block, shown: next?.language === 'text' ? next.text : '' }]
-}, 60_000)
+})
 let taken = 0
 
 /** The next command of the page. It has to be the one that is meant. */
@@ -30,7 +30,7 @@ const shell = new PageShell({}, { 'bin/sleep': SLEEP })
 afterAll(() => {
   killRest()
   shell.remove()
-}, 60_000)
+})
 
 const TIMES: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'TIME'],
