@@ -6,6 +6,7 @@ import { defaultNamespacePolicy, plainOperation } from '../../src/core/policy.ts
 import { QUOTAS } from '../../src/protocol/limits.ts'
 import { namespacePolicySchema, operationPolicySchema } from '../../src/protocol/requests.ts'
 import { examplesOf, storeTable } from '../../src/stores/table.ts'
+import { code, table } from './tables.ts'
 
 /* The tables of docs/configuration.md, from the code that reads the configuration. */
 
@@ -20,13 +21,6 @@ interface JsonSchema {
   readonly additionalProperties?: JsonSchema | boolean
   readonly items?: JsonSchema
   readonly required?: readonly string[]
-}
-
-const code = (text: string) => `\`${text}\``
-
-function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  return [line(columns), line(columns.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
 function serveRow(key: string, setting: Setting): readonly string[] {
