@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Copied, copyStore, removeAll } from './copy-store.ts'
+import { type Copied, copyStore, removeWhole } from './copy-store.ts'
 import { isOfStore, readId, writeFormat, writeId } from './directory.ts'
 import type { Disk } from './disk.ts'
 import { countsOf } from './maintenance.ts'
@@ -34,8 +34,7 @@ export async function backupFileStore(
     await writeFormat(disk, place, copied.format)
     return [`${directory} was copied to ${place}: ${contentsText(copied)}`]
   } catch (error) {
-    await removeAll(disk, place).catch(() => {})
-    await disk.removeDirectory(place).catch(() => {})
+    await removeWhole(disk, place).catch(() => {})
     throw error
   }
 }

@@ -62,8 +62,14 @@ export async function copyStore(options: CopyOptions): Promise<Copied> {
   }
 }
 
-export async function removeAll(disk: Disk, directory: string): Promise<void> {
+async function removeAll(disk: Disk, directory: string): Promise<void> {
   for (const name of await disk.list(directory)) await disk.remove(join(directory, name))
+}
+
+/** A directory of files, with all of them. */
+export async function removeWhole(disk: Disk, directory: string): Promise<void> {
+  await removeAll(disk, directory)
+  await disk.removeDirectory(directory)
 }
 
 export async function refuseWithoutStore(disk: Disk, directory: string): Promise<void> {

@@ -24,8 +24,14 @@ export const logName = (number: number) => `log-${number}`
 export const snapshotName = (number: number) => `snapshot-${number}`
 export const unfinished = (name: string) => `${name}.unfinished`
 
-/** Where none of these is, there is no store. */
-export const isOfStore = (name: string) => name === FORMAT_FILE || /^(log|snapshot)-\d+$/.test(name)
+const RESTORING = 'restoring-'
+/** Where a restore makes ready what it then puts in place; it goes when all is there. */
+export const restoringName = (stamp: string) => `${RESTORING}${stamp}`
+export const isRestoring = (name: string) => name.startsWith(RESTORING)
+
+/** Where none of these is, there is no store, and none that is being put in place. */
+export const isOfStore = (name: string) =>
+  name === FORMAT_FILE || /^(log|snapshot)-\d+$/.test(name) || isRestoring(name)
 
 const FILE = /^(format|id|fences|probe|(log|snapshot)-\d+)(\.(unfinished|damaged))?$/
 
@@ -55,6 +61,8 @@ export async function contentsOf(disk: Disk, directory: string): Promise<Content
 export async function checkFormat(disk: Disk, directory: string, { mayBeNew = true } = {}): Promise<boolean> {
   const names = await disk.list(directory)
   if (!names.includes(FORMAT_FILE)) {
+    if (names.some(isRestoring))
+      throw new Error(`a restore to ${directory} was not finished: say it again, with --force`)
     if (!mayBeNew || names.some(isOfStore)) throw missing(directory, FORMAT_FILE)
     return false
   }

@@ -14,10 +14,14 @@ export const kind: StoreKind = {
   check: (url) => inDirectory(url, (directory) => checkFileStore(directory)),
   repair: (url) => inDirectory(url, async (directory) => (await repairFileStore(directory)).findings),
   raiseFences: (url, options) => inDirectory(url, (directory) => raiseFences(directory, options)),
-  backup: (url, { to, nowMs }) =>
-    inDirectory(url, (directory) => backupFileStore(directory, { to: directoryOf(to), nowMs })),
-  restore: (url, { from, ...options }) =>
-    inDirectory(url, (directory) => restoreFileStore(directory, { from: directoryOf(from), ...options })),
+  async backup(url, { to, nowMs }) {
+    const place = directoryOf(to)
+    return inDirectory(url, (directory) => backupFileStore(directory, { to: place, nowMs }))
+  },
+  async restore(url, options) {
+    const from = directoryOf(options.from)
+    return inDirectory(url, (directory) => restoreFileStore(directory, { ...options, from }))
+  },
   migrate: async () => [
     'a file store is brought to the format of this version when it is opened: there is nothing to do',
   ],

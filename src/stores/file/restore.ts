@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { contentsText, stampOf } from './backup.ts'
-import { type Copied, copyStore, refuseWithoutStore, removeAll } from './copy-store.ts'
-import { filesOfStore, isOfStore, readId, writeFormat, writeId } from './directory.ts'
+import { type Copied, copyStore, refuseWithoutStore, removeWhole } from './copy-store.ts'
+import { filesOfStore, isOfStore, isRestoring, readId, restoringName, writeFormat, writeId } from './directory.ts'
 import type { Disk } from './disk.ts'
 import { LOCK_PREFIX } from './lock.ts'
 import { nodeDisk } from './node-disk.ts'
@@ -38,7 +38,7 @@ export async function restoreFileStore(directory: string, options: RestoreOption
   try {
     const names = await namesIn(disk, directory)
     if (names.length > 0 && !options.force) throw notEmpty(directory, names)
-    const staged = join(directory, `restoring-${stampOf(nowMs)}`)
+    const staged = join(directory, restoringName(stampOf(nowMs)))
     const { copied, upTo } = await stage(disk, staged, { ...options, directory })
     const aside = join(directory, `replaced-${stampOf(nowMs)}`)
     const files = filesOfStore(names)
@@ -93,8 +93,7 @@ async function stage(
     await writeFormat(disk, staged)
     return { copied, upTo }
   } catch (error) {
-    await removeAll(disk, staged).catch(() => {})
-    await disk.removeDirectory(staged).catch(() => {})
+    await removeWhole(disk, staged).catch(() => {})
     throw error
   }
 }
@@ -123,12 +122,12 @@ async function putAside(
   await disk.syncDirectory(directory)
 }
 
-/** The format last. */
+/** The format last, and then what made sure that nobody began a new store meanwhile. */
 async function putInPlace(disk: Disk, directory: string, staged: string): Promise<void> {
   const [format, ...files] = filesOfStore(await disk.list(staged))
   for (const name of files) await disk.rename(join(staged, name), join(directory, name))
   await disk.syncDirectory(directory)
   await disk.rename(join(staged, format!), join(directory, format!))
   await disk.syncDirectory(directory)
-  await disk.removeDirectory(staged)
+  for (const name of (await disk.list(directory)).filter(isRestoring)) await removeWhole(disk, join(directory, name))
 }
