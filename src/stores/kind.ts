@@ -34,14 +34,14 @@ export interface CheckReport {
 }
 
 /** Where a backup goes. */
-export interface StoreBackup {
+interface StoreBackup {
   readonly to: string
   /** By the clock on the wall, for its name. */
   readonly nowMs: number
 }
 
 /** Where a backup comes from, and what becomes of it. */
-export interface StoreRestore {
+interface StoreRestore {
   readonly from: string
   readonly nowMs: number
   /** Puts aside what is there. */
