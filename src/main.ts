@@ -100,6 +100,10 @@ const storeMaintenance: StoreMaintenance = {
   },
   repair: async (url) => (await onKind(url, (kind) => kind.repair(url))).join('\n'),
   'raise-fences': async (url, options) => (await onKind(url, (kind) => kind.raiseFences(url, options))).join('\n'),
+  backup: async (url, options) =>
+    (await onKind(url, (kind) => kind.backup(url, { ...options, nowMs: Date.now() }))).join('\n'),
+  restore: async (url, options) =>
+    (await onKind(url, (kind) => kind.restore(url, { ...options, nowMs: Date.now() }))).join('\n'),
   migrate: async (url, options) => (await onKind(url, (kind) => kind.migrate(url, options))).join('\n'),
 }
 

@@ -29,13 +29,25 @@ interface KnownStores {
   isShared(url: string): boolean
 }
 
-/** What an operator does with a store that no server has open; each says in sentences what was found or done. */
+/** What an operator does with a store, all but `backup` while no server has it open; each says in sentences what was found or done. */
 export interface StoreMaintenance {
   check(url: string): Promise<string>
   repair(url: string): Promise<string>
   'raise-fences'(url: string, options: { readonly by?: number }): Promise<string>
+  backup(url: string, options: { readonly to: string }): Promise<string>
+  restore(url: string, options: RestoreChoice): Promise<string>
   /** `print`: only says what it would do. */
   migrate(url: string, options: { readonly print: boolean }): Promise<string>
+}
+
+/** What becomes of a backup. */
+export interface RestoreChoice {
+  readonly from: string
+  /** Puts aside what is there. */
+  readonly force?: boolean
+  /** It is to be a store beside the original. */
+  readonly asCopy?: boolean
+  readonly by?: number
 }
 
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number }
