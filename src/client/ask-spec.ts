@@ -2,6 +2,7 @@ import type { Json } from '../core/index.ts'
 import { LIMITS } from '../protocol/index.ts'
 import type { Patience } from './patience.ts'
 import type { Place } from './place.ts'
+import type { AskSpan } from './traces/ask-span.ts'
 import type { InputOf } from './transport.ts'
 
 /** What is asked for. */
@@ -24,6 +25,8 @@ export interface AskSpec {
   readonly onQueued?: (position: number) => void
   readonly onProgress?: (progress: Json) => void
   readonly placeEveryMs?: number
+  /** Its span, where somebody records. */
+  readonly trace?: AskSpan
 }
 
 interface Asking {
@@ -55,5 +58,6 @@ export function acquireRequest(place: Place, { hold, session, spec, patience }: 
     reference: spec.reference,
     dropReference: spec.dropReference || undefined,
     queueing: doesNotWait ? false : spec.queueing,
+    traceparent: spec.trace?.traceparent,
   }
 }

@@ -20,3 +20,4 @@ export {
   TAKE_DEFAULTS,
 } from './stream.ts'
 export type { Token } from './token-schema.ts'
+export { TRACEPARENT } from './traceparent.ts'
