@@ -2,7 +2,6 @@ import type { Json } from '../core/index.ts'
 import { LIMITS } from '../protocol/index.ts'
 import type { Patience } from './patience.ts'
 import type { Place } from './place.ts'
-import type { AskSpan } from './traces/ask-span.ts'
 import type { InputOf } from './transport.ts'
 
 /** What is asked for. */
@@ -25,8 +24,20 @@ export interface AskSpec {
   readonly onQueued?: (position: number) => void
   readonly onProgress?: (progress: Json) => void
   readonly placeEveryMs?: number
-  /** Its span, where somebody records. */
-  readonly trace?: AskSpan
+  /** Where somebody records what becomes of it. */
+  readonly trace?: AskTrace
+}
+
+/** Told what happens to an ask on its way. */
+export interface AskTrace {
+  /** The span of it, as servers are told. */
+  readonly traceparent: string | undefined
+  /** It stands in line, and where. */
+  queued(position: number): void
+  /** Its turn has come: it has to claim the grant. */
+  handedOver(): void
+  /** Nobody has answered, or what was asked for has passed on: it is asked for once more. */
+  retried(why: string): void
 }
 
 interface Asking {

@@ -1,5 +1,5 @@
 import type { Skip } from '../../core/index.ts'
-import type { AskSpec } from '../ask-spec.ts'
+import type { AskSpec, AskTrace } from '../ask-spec.ts'
 import { BatonError, FailedForGoodError } from '../errors.ts'
 import type { OpenGrant } from '../open-grant.ts'
 import type { Wiring } from '../wiring.ts'
@@ -55,8 +55,7 @@ export function placeAttributes({
 }
 
 /** The span of one ask: what happens to it on the way is an event. */
-export class AskSpan {
-  /** As servers are told it. */
+class AskSpan implements AskTrace {
   readonly traceparent: string | undefined
   readonly #span: Span
   readonly #wiring: Wiring
@@ -78,12 +77,10 @@ export class AskSpan {
     this.#hasQueued = true
   }
 
-  /** Its turn has come: it has to claim the grant. */
   handedOver(): void {
     this.#span.addEvent('granted')
   }
 
-  /** Nobody has answered, or what was asked for has passed on: it is asked for once more. */
   retried(why: string): void {
     this.#span.addEvent('retried', { 'baton.reason': why })
   }

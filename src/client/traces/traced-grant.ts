@@ -2,16 +2,20 @@ import type { GrantView, Json, PreviousAttempt, WaiterView } from '../../core/in
 import type { SuccessOptions } from '../api.ts'
 import type { GrantLostError } from '../errors.ts'
 import type { OpenGrant } from '../open-grant.ts'
-import type { WorkSpan } from './work-span.ts'
+
+/** The span of a grant, to be told how that has ended. */
+interface Ending {
+  end(outcome: 'success' | 'failure' | 'cancelled' | 'lost', error?: unknown): void
+}
 
 /** A grant whose span ends with it: when its first outcome is acknowledged, or when it is lost. */
 export class TracedGrant implements OpenGrant {
   readonly status = 'granted'
   readonly #grant: OpenGrant
-  readonly #span: WorkSpan
+  readonly #span: Ending
   #isReported = false
 
-  constructor(grant: OpenGrant, span: WorkSpan) {
+  constructor(grant: OpenGrant, span: Ending) {
     this.#grant = grant
     this.#span = span
   }

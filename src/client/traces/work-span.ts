@@ -50,7 +50,7 @@ function optionsOf(grant: OpenGrant): SpanOptions {
 }
 
 /** The span of what is done under one grant. A callback goes on when its grant is lost, and the span with it. */
-export class WorkSpan {
+class WorkSpan {
   readonly #span: Span
   readonly #grant: OpenGrant
   readonly #endsWhenLost: boolean
