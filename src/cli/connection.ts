@@ -113,6 +113,8 @@ async function optionsOf(flags: ConnectionFlags, { env, stderr }: CliContext): P
     token: flags.token ?? (env.BATON_TOKEN || undefined),
     ...(tls && { tls }),
     whenUnavailable: 'fail',
+    // Nobody records spans in this process.
+    tracer: false,
     // On a terminal a line may stand there that says how long it has waited.
     onNotice(notice) {
       if (stderr.isTTY) clearLine(stderr)

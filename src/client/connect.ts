@@ -7,6 +7,7 @@ import { httpTransport } from './http-transport.ts'
 import { systemRandom } from './random.ts'
 import { StreamTransport } from './stream/transport.ts'
 import { webSocketDial } from './stream/web-socket.ts'
+import { tracerFor } from './traces/find-tracer.ts'
 import { warn } from './warn.ts'
 
 /**
@@ -32,7 +33,8 @@ export async function connect(urls: string | readonly string[], options: Connect
     dial: webSocketDial({ token, tls }),
     fallback: () => httpTransport({ bases, token, tls, clock, notice }),
   })
-  return new Client(transport, { clock, notice, random: systemRandom }, options)
+  const findTracer = await tracerFor(options.tracer)
+  return new Client(transport, { clock, notice, random: systemRandom, findTracer }, options)
 }
 
 function baseOf(text: string): URL {

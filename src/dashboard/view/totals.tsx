@@ -31,11 +31,24 @@ export function Totals() {
       >
         <Chart label={`In line ${over}`} lines={[{ name: 'waiting', values: points.map((point) => point.waiting) }]} />
       </Tile>
-      <Tile name="Grants / s" value={rateText(last && perSecond(last.grants))} note={`${whole(overview.totals.grants)} in all`} kind="grants">
+      <Tile
+        name="Grants / s"
+        value={rateText(last && perSecond(last.grants))}
+        note={`${whole(overview.totals.grants)} in all`}
+        kind="grants"
+      >
         <Chart label={`Grants a second ${over}`} lines={[{ name: 'grants', values: rates((point) => point.grants) }]} />
       </Tile>
-      <Tile name="Hand-overs / s" value={rateText(last && perSecond(last.handOvers))} note={`${whole(overview.totals.handOvers)} in all`} kind="hand-overs">
-        <Chart label={`Hand-overs a second ${over}`} lines={[{ name: 'hand-overs', values: rates((point) => point.handOvers) }]} />
+      <Tile
+        name="Hand-overs / s"
+        value={rateText(last && perSecond(last.handOvers))}
+        note={`${whole(overview.totals.handOvers)} in all`}
+        kind="hand-overs"
+      >
+        <Chart
+          label={`Hand-overs a second ${over}`}
+          lines={[{ name: 'hand-overs', values: rates((point) => point.handOvers) }]}
+        />
       </Tile>
       <Tile name="Work saved" value={whole(overview.totals.skips)} note={savedNote(overview)} kind="saved">
         <Chart label={`Skips a second ${over}`} lines={[{ name: 'skips', values: rates((point) => point.skips) }]} />
@@ -43,7 +56,11 @@ export function Totals() {
       <Tile
         name="Waited, p95"
         value={percentiles ? formatDuration(percentiles.p95) : '–'}
-        note={percentiles ? `p50 ${formatDuration(percentiles.p50)}, p99 ${formatDuration(percentiles.p99)}` : 'nobody waited'}
+        note={
+          percentiles
+            ? `p50 ${formatDuration(percentiles.p50)}, p99 ${formatDuration(percentiles.p99)}`
+            : 'nobody waited'
+        }
         kind="waited"
       >
         <Chart
