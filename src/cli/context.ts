@@ -4,6 +4,10 @@ import type { ServeConfig } from './config/serve-config.ts'
 
 export interface RunningServer {
   readonly url: string
+  /** Takes tokens and certificates anew from their files; where it `isAsked` to, it also goes on in a new audit file, and says so. */
+  reload(options: { readonly isAsked: boolean }): void
+  /** What the operator should know, in the server's own log. */
+  warn(message: string, fields: Readonly<Record<string, unknown>>): void
   /** Ends all streams, takes no more requests, and resolves when the port is free. */
   stop(): Promise<void>
 }

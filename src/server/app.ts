@@ -22,7 +22,7 @@ import { Posts } from './posts.ts'
 import { Reading } from './reading.ts'
 import { Streams } from './streams.ts'
 import { TokenStreams } from './token-streams.ts'
-import { Tokens } from './tokens.ts'
+import { type TokenChanges, Tokens } from './tokens.ts'
 import { Unsent } from './unsent.ts'
 import { serveBatch, serveRequests } from './v1.ts'
 import { serveWebSocket } from './web-socket/serve.ts'
@@ -101,9 +101,11 @@ export function buildApp({
   serveOpenApi(app, options.version ?? '0.0.0')
   app.decorate('replaceTokens', (tokens: readonly Token[]) => {
     if (!known) throw new TypeError('tokens: the server was started without; start it again to have them asked for')
-    audit.noteTokens(known.replace(tokens))
+    const changes = known.replace(tokens)
+    audit.noteTokens(changes)
     accounts.forgetConnections()
     tokenStreams.review()
+    return changes
   })
   app.addHook('preClose', async () => {
     streams.close()
@@ -122,6 +124,6 @@ declare module 'fastify' {
      * From now on these tokens are good and no others; throws, and changes nothing, where one is not as it should be. What
      * stays as it was goes on; streams of those that are gone are ended.
      */
-    readonly replaceTokens: (tokens: readonly Token[]) => void
+    readonly replaceTokens: (tokens: readonly Token[]) => TokenChanges
   }
 }

@@ -111,8 +111,8 @@ test('changes of the tokens are written down, by their names', () => {
   app.replaceTokens([tokens[1]!, { name: 'eyes', sha256: sha256('eyes'), role: 'observe', namespace: 'team' }])
   app.replaceTokens([tokens[1]!, { name: 'eyes', sha256: sha256('eyes'), role: 'observe', namespace: 'team' }])
   expect(entries).toEqual([
-    { who: 'operator', what: 'remove-token', token: 'rack-a', role: 'node', nodes: ['a'], answer: 'done' },
-    { who: 'operator', what: 'add-token', token: 'eyes', role: 'observe', namespace: 'team', answer: 'done' },
+    { who: 'tokens file', what: 'remove-token', token: 'rack-a', role: 'node', nodes: ['a'], answer: 'done' },
+    { who: 'tokens file', what: 'add-token', token: 'eyes', role: 'observe', namespace: 'team', answer: 'done' },
   ])
 })
 

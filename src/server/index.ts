@@ -15,6 +15,9 @@ export {
   type Timers,
 } from '../service/index.ts'
 export { type AppOptions, buildApp } from './app.ts'
+export type { AuditEntry, AuditSink } from './audit.ts'
+export { AuditFile } from './audit-file.ts'
 export { jsonLines } from './json-lines.ts'
 export { defaultLimits, limitsFor, type ServerLimits } from './limits.ts'
 export { type ListenOptions, listen } from './listen.ts'
+export { Reload } from './reload.ts'

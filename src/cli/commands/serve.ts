@@ -1,7 +1,9 @@
 import { once } from 'node:events'
+import { isatty } from 'node:tty'
 import type { Command } from 'commander'
 import { type ServeConfig, serveConfig } from '../config/serve-config.ts'
 import { flagOf, type ServeSettings, type Setting, settingRows, variablesOf } from '../config/serve-settings.ts'
+import { WatchedFiles } from '../config/watched-files.ts'
 import type { AddCommand, CliContext, RunningServer } from '../context.ts'
 import { EXIT, Exit } from '../exit.ts'
 import { hearing } from '../interrupt.ts'
@@ -67,16 +69,37 @@ function addOptions(serving: Command, key: string, setting: Setting, { stores }:
 
 async function serve(config: ServeConfig, context: CliContext): Promise<number> {
   const stopped = new AbortController()
+  let server: RunningServer | undefined
   const untilAsked = async () => {
-    const server = await start(config, context)
+    server = await start(config, context)
+    const watched = watch(config, server)
     say(context.stdout, `baton listening on ${server.url}`)
     if (!stopped.signal.aborted) await once(stopped.signal, 'abort')
+    watched.close()
     const late = setTimeout(() => process.exit(EXIT.ok), STOP_MS)
     await server.stop()
     clearTimeout(late)
   }
-  await hearing(() => stopped.abort(), untilAsked)
+  const hadTerminal = context.stdout.isTTY
+  const onHangUp = () => {
+    // The terminal has been closed, and nobody is there any more who could end it otherwise.
+    if (hadTerminal && !isatty(1)) stopped.abort()
+    else server?.reload({ isAsked: true })
+  }
+  await hearing(
+    () => stopped.abort(),
+    () => hearing(onHangUp, untilAsked, ['SIGHUP']),
+    ['SIGINT', 'SIGTERM'],
+  )
   return EXIT.ok
+}
+
+function watch({ reloadable: { files } }: ServeConfig, server: RunningServer): WatchedFiles {
+  return new WatchedFiles(files, {
+    onChange: () => server.reload({ isAsked: false }),
+    onTrouble: (folder, { message: error }) =>
+      server.warn('changes of files are not noticed: send SIGHUP after each', { folder, error }),
+  })
 }
 
 async function start(config: ServeConfig, context: CliContext): Promise<RunningServer> {
