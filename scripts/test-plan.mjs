@@ -1,6 +1,14 @@
 // What `npm test` runs, in which order, and what that needs beside Node. Tables, and what follows from them; nothing is done here.
 
-const OPENSSL = ['src/server/tls.test.ts', 'test/e2e/cli-secure.test.ts', 'test/sdk/certificates.test.ts']
+const OPENSSL = [
+  'src/cli/config/serve-config.test.ts',
+  'src/server/client-certificate.test.ts',
+  'src/server/reload.test.ts',
+  'src/server/tls.test.ts',
+  'test/e2e/cli-secure.test.ts',
+  'test/e2e/token.test.ts',
+  'test/sdk/certificates.test.ts',
+]
 
 const MARIADB = [
   'src/stores/mysql/mysql-store.test.ts',
