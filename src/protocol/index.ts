@@ -13,7 +13,6 @@ export type {
   RequestOf,
   RequestType,
   ServiceRequest,
-  ServiceRequestType,
 } from './requests.ts'
 export { batchRoute, eventsRoute, type Route, routes, SESSION_HEADER, STORE_HEADER } from './routes.ts'
 export { shortJson } from './short-json.ts'

@@ -54,6 +54,9 @@ export interface RequestLimits {
   readonly version?: string | undefined
 }
 
+/** What some request is answered. */
+export type AnyReply = ReplyOf<RequestType>
+
 /** A command, the resource that it is for, and what is known of whoever gives it. */
 export interface Commanded<C extends Acquire | Release> {
   readonly address: Address
@@ -78,7 +81,7 @@ export class Requests {
   }
 
   /** `pace`: of those that may take long. */
-  async answer(request: ServiceRequest, facts: Facts, pace: Pace): Promise<ReplyOf<RequestType>> {
+  async answer(request: ServiceRequest, facts: Facts, pace: Pace): Promise<AnyReply> {
     if (isStepping(request)) return this.#step(request, facts)
     const store = this.#store
     switch (request.type) {
@@ -123,7 +126,7 @@ export class Requests {
   }
 
   /** The same for one that is a step, at once; not to be told before it is durable. */
-  answerNow(direct: DirectSteps, request: Stepping, facts: Facts): ReplyOf<RequestType> {
+  answerNow(direct: DirectSteps, request: Stepping, facts: Facts): AnyReply {
     if (this.#isTooLarge(request)) return errorBody('too-large', this.#tooLarge())
     const reply = direct.step(request, commandOf(request), this.#factsFor(request, facts))
     if (reply.status === 'skip') this.#skipped(request, request, reply)
@@ -147,7 +150,7 @@ export class Requests {
     return explained<ReplyTo<C>>(reply)
   }
 
-  async #step(request: Stepping, facts: Facts): Promise<ReplyOf<RequestType>> {
+  async #step(request: Stepping, facts: Facts): Promise<AnyReply> {
     if (this.#isTooLarge(request)) return errorBody('too-large', this.#tooLarge())
     const reply = await this.#store.step(
       addressOf(request),
@@ -239,8 +242,8 @@ export class Requests {
   }
 }
 
-function explainedTo({ type }: Stepping, reply: ReplyTo<Command> | Refused): ReplyOf<RequestType> {
-  if (reply.status !== 'refused') return reply as ReplyOf<RequestType>
+function explainedTo({ type }: Stepping, reply: ReplyTo<Command> | Refused): AnyReply {
+  if (reply.status !== 'refused') return reply as AnyReply
   if (type === 'add-reference' && reply.code === 'busy') return errorBody('busy', REFERENCES_BUSY)
   return errorBody(reply.code)
 }

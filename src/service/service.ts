@@ -1,13 +1,5 @@
 import type { Acquire, Facts, Release, ReplyTo, ResourceView, Skip, Standing } from '../core/index.ts'
-import {
-  errorBody,
-  LIMITS,
-  type ReplyOf,
-  type RequestOf,
-  type RequestType,
-  type ServiceRequest,
-  type ServiceRequestType,
-} from '../protocol/index.ts'
+import { errorBody, LIMITS, type ReplyOf, type RequestOf, type ServiceRequest } from '../protocol/index.ts'
 import type { Address, AskAt, Counts, DirectSteps, Store } from '../stores/store.ts'
 import { StoreAvailability } from './availability.ts'
 import type { Sink } from './catch-up.ts'
@@ -17,7 +9,7 @@ import { Listening, type ListenOptions } from './listening.ts'
 import { noLog } from './log.ts'
 import { AskerGone, ReadBudget } from './read-budget.ts'
 import { ReadTurns } from './read-turns.ts'
-import { type Commanded, type Explained, Requests } from './requests.ts'
+import { type AnyReply, type Commanded, type Explained, Requests } from './requests.ts'
 import type { ServiceOptions } from './service-options.ts'
 import { Sweeper } from './sweeper.ts'
 import { systemTimers } from './timers.ts'
@@ -29,7 +21,7 @@ export interface Asked {
 }
 
 /** Given the reply to the request at this place of the list, or what was thrown in its place. */
-type Tell = (index: number, reply: ReplyOf<RequestType> | undefined, error?: unknown) => void
+type Tell = (index: number, reply: AnyReply | undefined, error?: unknown) => void
 
 /** Requests that were given together, and what becomes of them. */
 interface Calling {
@@ -80,7 +72,7 @@ export class Service {
   }
 
   /** Answers one request that has been checked, by somebody of whom `facts` are known. Throws only what the store throws. */
-  async call<Type extends ServiceRequestType>(
+  async call<Type extends ServiceRequest['type']>(
     request: RequestOf<Type> & { type: Type },
     facts: Facts = {},
     budget?: ReadBudget,
@@ -206,7 +198,7 @@ export class Service {
   /** Those from a place on, as far as the first that takes long; that one, and what comes after it, follows. */
   #stepAll(direct: DirectSteps, calling: Calling, from: number): void {
     const { asked, tell } = calling
-    const replies: (ReplyOf<RequestType> | undefined)[] = []
+    const replies: (AnyReply | undefined)[] = []
     let end = from
     let durable: Promise<void> | undefined
     try {
@@ -271,7 +263,7 @@ export class Service {
 
   async #callOne({ asked, tell, budget }: Calling, index: number): Promise<void> {
     const { request, facts } = asked[index]!
-    let reply: ReplyOf<RequestType> | undefined
+    let reply: AnyReply | undefined
     let failure: unknown
     try {
       reply = await this.call(request, facts, budget)
@@ -281,7 +273,7 @@ export class Service {
     tell(index, reply, failure)
   }
 
-  async #read(request: ServiceRequest, facts: Facts, budget: ReadBudget): Promise<ReplyOf<RequestType>> {
+  async #read(request: ServiceRequest, facts: Facts, budget: ReadBudget): Promise<AnyReply> {
     if (budget.isSpent) return errorBody('not-read')
     try {
       const turn = budget.pause()

@@ -26,6 +26,7 @@ The flags of queueing and exclusion are those of the namespace 'default'. The TO
   port = 8086
   allowed_hosts = ["baton.example"]
   result_limit = "64KiB"
+  audit = "audit.jsonl"
   [quotas.node]                # of one node; [quotas.token]: of all nodes of a token together
   sessions = 10000
   places = 2000000             # grants, and places in line
@@ -33,7 +34,7 @@ The flags of queueing and exclusion are those of the namespace 'default'. The TO
   [tls]
   cert = "server.pem"
   key = "server.key"
-  [[tokens]]
+  [[tokens]]                   # \`baton token new\` makes these, in a file of their own
   sha256 = "…"                 # printf %s TOKEN | sha256sum
   role = "node"                # or observe, admin
   nodes = ["node-a"]
@@ -41,6 +42,8 @@ The flags of queueing and exclusion are those of the namespace 'default'. The TO
   waitersOnSuccess = "skip"    # done once: those who waited skip (default: the next one is granted)
   keepMs = 3600000             # and so do those who come within the hour
   attempts = 3                 # three failures in a row end the queue
+
+Tokens and certificates are read anew when their files change, and on SIGHUP.
 
 Example:
   $ baton serve --port 0 --store file:/var/lib/baton

@@ -2,7 +2,7 @@ import { parse } from 'smol-toml'
 import { withEscapes } from '../../protocol/index.ts'
 
 /** What an entry says, in the order in which it is written. */
-export type EntryFields = Readonly<Record<string, string | readonly string[] | Date | undefined>>
+type EntryFields = Readonly<Record<string, string | readonly string[] | Date | undefined>>
 
 /** The text of a tokens file with one entry more, at its end; all else stays as it is. */
 export function withEntry(text: string, fields: EntryFields): string {
