@@ -29,7 +29,9 @@ export function progressOf(progress: Json): Progress {
 
 function ofNumber(value: number): Progress {
   if (value >= 0 && value <= 1) return { ...shareOf(value), text: `${Math.round(value * 100)} %` }
-  return value > 1 && value <= 100 ? { ...shareOf(value / 100), text: `${Math.round(value)} %` } : { text: String(value) }
+  return value > 1 && value <= 100
+    ? { ...shareOf(value / 100), text: `${Math.round(value)} %` }
+    : { text: String(value) }
 }
 
 function shareOf(share: number): { share: number } | undefined {

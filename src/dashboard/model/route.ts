@@ -1,6 +1,6 @@
 import { type Filter, NO_FILTER, STATES } from './filter.ts'
-import { BY_URGENCY, ORDERS, type Order } from './order.ts'
 import type { Address } from './name.ts'
+import { BY_URGENCY, ORDERS, type Order } from './order.ts'
 
 /** Where the page is. It stands behind the # of the address: servers and logs do not see it, and it can be sent to others. */
 export type PageRoute =
@@ -39,7 +39,8 @@ export function hashOf(route: PageRoute): string {
   if (filter.text !== '') said.set('q', filter.text)
   if (filter.state !== 'all') said.set('state', filter.state)
   for (const name of TEXTS) if (filter[name] !== '') said.set(name, filter[name])
-  if (order.by !== BY_URGENCY.by || order.isReversed) said.set('order', order.by + (order.isReversed ? '-reversed' : ''))
+  if (order.by !== BY_URGENCY.by || order.isReversed)
+    said.set('order', order.by + (order.isReversed ? '-reversed' : ''))
   const query = said.toString()
   return query === '' ? '#/' : `#/?${query}`
 }

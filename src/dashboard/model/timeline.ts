@@ -89,9 +89,9 @@ export function grantText(grant: PastGrant, nowMs: number): string {
   ].join(', ')
 }
 
-const STEPS_MS = [100, 200, 500, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400].map(
-  (step, index) => (index < 3 ? step : step * 1_000),
-)
+const STEPS_MS = [
+  100, 200, 500, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400,
+].map((step, index) => (index < 3 ? step : step * 1_000))
 const TICKS = 6
 
 /** Round numbers of seconds before now. */
@@ -100,6 +100,9 @@ function ticksOf(fromMs: number, toMs: number): { at: number; text: string }[] {
   const stepMs = STEPS_MS.find((step) => spanMs / step <= TICKS) ?? Math.ceil(spanMs / TICKS / 86_400_000) * 86_400_000
   const ticks: { at: number; text: string }[] = []
   for (let agoMs = 0; agoMs < spanMs; agoMs += stepMs)
-    ticks.push({ at: 1 - agoMs / spanMs, text: agoMs === 0 ? 'now' : `−${formatDuration(agoMs).replace(/\.0s$/, 's')}` })
+    ticks.push({
+      at: 1 - agoMs / spanMs,
+      text: agoMs === 0 ? 'now' : `−${formatDuration(agoMs).replace(/\.0s$/, 's')}`,
+    })
   return ticks
 }

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
+import { Bar, LostBanner } from './bar.tsx'
 import { Confirm } from './confirm.tsx'
 import { EventsPage } from './feed.tsx'
-import { Bar, LostBanner } from './bar.tsx'
 import { Help } from './help.tsx'
 import { onKey } from './keys.ts'
 import { ListPage } from './list-page.tsx'

@@ -78,7 +78,13 @@ function ThemeButton() {
   }
   const said = now === 'system' ? 'as the system has it' : now
   return (
-    <button type="button" class="plain" aria-label={`Colours: ${said}. Change`} title={`Colours: ${said}`} onClick={change}>
+    <button
+      type="button"
+      class="plain"
+      aria-label={`Colours: ${said}. Change`}
+      title={`Colours: ${said}`}
+      onClick={change}
+    >
       <Icon name={THEME_ICON[now]} />
     </button>
   )

@@ -1,4 +1,4 @@
-import { go, isHelpOpen, listRoute, dashboard } from './state.ts'
+import { dashboard, go, isHelpOpen, listRoute } from './state.ts'
 
 /** The keys that work everywhere: those of a list are its own. */
 export function onKey(event: KeyboardEvent): void {

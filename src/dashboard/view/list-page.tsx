@@ -44,8 +44,8 @@ function ListNote() {
       </span>
       {state === 'some' && (
         <span class="problem">
-          There are more than {ROWS_MAX.toLocaleString('en')}: search for the beginning of an id, or choose a namespace or a
-          node, to have the server look for the others.
+          There are more than {ROWS_MAX.toLocaleString('en')}: search for the beginning of an id, or choose a namespace
+          or a node, to have the server look for the others.
         </span>
       )}
       {state === 'failed' && <span class="problem">The list could not be read: {why}</span>}

@@ -1,6 +1,6 @@
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { BY_URGENCY, type OrderBy } from '../model/order.ts'
+import type { BY_URGENCY, OrderBy } from '../model/order.ts'
 import { RowView } from './row.tsx'
 import { dashboard, listRoute, narrow } from './state.ts'
 
@@ -59,7 +59,13 @@ export function ResourceList() {
   const { from, to } = range.value
   const shown = names.slice(from, to)
   return (
-    <div class="table" role="table" aria-label="Resources" aria-rowcount={names.length + 1} aria-colcount={COLUMNS.length}>
+    <div
+      class="table"
+      role="table"
+      aria-label="Resources"
+      aria-rowcount={names.length + 1}
+      aria-colcount={COLUMNS.length}
+    >
       <Head />
       <div
         ref={body}
@@ -67,8 +73,7 @@ export function ResourceList() {
         role="rowgroup"
         style={{ height: `${names.length * rowPx.value}px` }}
         onKeyDown={(event) => onListKey(event, rowPx.value)}
-        onPointerEnter={() => (dashboard.isPointing = true)}
-        onPointerLeave={() => (dashboard.isPointing = false)}
+        onPointerMove={() => dashboard.pointed()}
       >
         {shown.map((name, index) => (
           <RowView key={name} name={name} index={from + index} rowPx={rowPx.value} />
@@ -86,7 +91,12 @@ function Head() {
     <div class="head" role="rowgroup">
       <div class="row-head" role="row" aria-rowindex={1}>
         {COLUMNS.map(({ name, by, class: column }) => (
-          <div key={name} class={column} role="columnheader" aria-sort={by && order.by === by ? sortOf(order) : undefined}>
+          <div
+            key={name}
+            class={column}
+            role="columnheader"
+            aria-sort={by && order.by === by ? sortOf(order) : undefined}
+          >
             {by ? (
               <button type="button" onClick={() => turn(by)}>
                 {name}

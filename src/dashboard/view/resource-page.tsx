@@ -3,9 +3,9 @@ import { outcomeText } from '../../protocol/event-text.ts'
 import { oneLine } from '../../protocol/harmless.ts'
 import { shortJson } from '../../protocol/short-json.ts'
 import { isStuck, whyText } from '../../protocol/why-text.ts'
+import { cutId } from '../model/cut.ts'
 import { forgetOf, revokeOf } from '../model/deed-specs.ts'
 import type { DetailView } from '../model/detail.ts'
-import { cutId } from '../model/cut.ts'
 import { nextStep } from '../model/next-step.ts'
 import { hashOf } from '../model/route.ts'
 import { summaryOf } from '../model/summary.ts'
@@ -16,8 +16,8 @@ import { Copy, Id } from './ids.tsx'
 import { QueueCard } from './queue.tsx'
 import { Lease, ProgressBar, StateBadge } from './row.tsx'
 import { confirming, dashboard, listRoute } from './state.ts'
-import { TimelineCard } from './timeline.tsx'
 import { Age, Left, nowMs } from './time.tsx'
+import { TimelineCard } from './timeline.tsx'
 
 /** One resource: who holds it, who waits and why, what has become of it before. */
 export function ResourcePage() {
@@ -38,9 +38,14 @@ export function ResourcePage() {
         <h1>
           <Id id={address.resource} chars={96} />
         </h1>
-        <Copy text={address.resource} what="the id of the resource" label="Copy id" />
         {row && <StateBadge row={row} />}
-        {row && <Copy text={summaryOf(detail, { nowMs: dashboard.clock.nowMs(), link: location.href })} what="a summary" label="Copy summary" />}
+        <Copy text={address.resource} label="Copy id" />
+        {row && (
+          <Copy
+            text={summaryOf(detail, { nowMs: dashboard.clock.nowMs(), link: location.href })}
+            label="Copy summary"
+          />
+        )}
       </header>
       {problem !== undefined && <p class="problem">{problem}</p>}
       {row ? <Content detail={detail} row={row} /> : problem === undefined && <p class="note">Reading …</p>}
@@ -104,7 +109,9 @@ function quietText({ grants, kept, references, fence }: ResourceView): string {
   if (grants.length > 0) return 'Nobody waits: whoever holds it is alone.'
   if (kept.length > 0) return 'Nobody holds it or waits for it. Its success is kept: whoever asks for the same skips.'
   if (references.length > 0) return 'Nobody holds it or waits for it; nodes use it.'
-  return fence > 0 ? 'Idle: nobody holds it, waits for it or uses it.' : 'Idle, as far as this server knows: there may never have been such a resource.'
+  return fence > 0
+    ? 'Idle: nobody holds it, waits for it or uses it.'
+    : 'Idle, as far as this server knows: there may never have been such a resource.'
 }
 
 function capital(text: string): string {
@@ -154,7 +161,7 @@ function Holder({ view, grant }: { view: ResourceView; grant: GrantView }) {
         )}
         {grant.revision !== undefined && <Fact name="Revision">{cutId(grant.revision, 40)}</Fact>}
         <Fact name="Owner">
-          <Id id={grant.owner} chars={24} />
+          <Id id={grant.owner} chars={16} />
         </Fact>
       </dl>
       {grant.progress !== undefined && <ProgressBar grant={grant} />}
@@ -189,12 +196,16 @@ function ReferencesCard({ view }: { view: ResourceView }) {
   const SHOWN = 60
   return (
     <section class="card" aria-labelledby="references-title">
-      <h2 id="references-title">Used by {view.references.length > 0 && <span class="count">{view.references.length}</span>}</h2>
+      <h2 id="references-title">
+        Used by {view.references.length > 0 && <span class="count">{view.references.length}</span>}
+      </h2>
       {view.references.length === 0 && <p class="note">No node has a reference.</p>}
       <ul class="nodes">
         {view.references.slice(0, SHOWN).map((node) => (
           <li key={node}>
-            <a href={hashOf({ ...listRoute(), filter: { ...listRoute().filter, text: '', node } })}>{cutId(node, 32)}</a>
+            <a href={hashOf({ ...listRoute(), filter: { ...listRoute().filter, text: '', node } })}>
+              {cutId(node, 32)}
+            </a>
           </li>
         ))}
         {view.references.length > SHOWN && <li>and {view.references.length - SHOWN} more</li>}

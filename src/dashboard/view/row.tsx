@@ -1,7 +1,7 @@
 import type { GrantView } from '../../core/index.ts'
 import { oneLine } from '../../protocol/harmless.ts'
 import { isStuck, whyText } from '../../protocol/why-text.ts'
-import { type ResourceName, addressOf } from '../model/name.ts'
+import { addressOf, type ResourceName } from '../model/name.ts'
 import { progressOf } from '../model/progress.ts'
 import { hashOf } from '../model/route.ts'
 import { longestWaitMs, type Row, whyNow } from '../model/why.ts'

@@ -76,7 +76,12 @@ function Picture({ timeline, picked, onPick }: PictureProps) {
   }
   return (
     <div ref={box} class="picture" onKeyDown={onKeyDown}>
-      <svg width={width.value} height={height} role="group" aria-label="Grants over time; the table below says the same">
+      <svg
+        width={width.value}
+        height={height}
+        role="group"
+        aria-label="Grants over time; the table below says the same"
+      >
         <Patterns />
         {ticks.map(({ at, text }) => (
           <g key={text} class="tick">
@@ -127,10 +132,20 @@ function BarView({ bar, width, isPicked, onPick }: BarProps) {
       onClick={pick}
     >
       <title>{text}</title>
-      {waitedFrom !== undefined && <line class="waited" x1={waitedFrom * width} x2={x} y1={middle} y2={middle} />}
+      {isPicked && waitedFrom !== undefined && (
+        <line
+          class="waited"
+          x1={waitedFrom * width}
+          x2={x}
+          y1={BAR.top + BAR.height + 6}
+          y2={BAR.top + BAR.height + 6}
+        />
+      )}
       <rect class="ground" x={x} y={BAR.top} width={barWidth} height={BAR.height} rx={4} />
       <rect x={x} y={BAR.top} width={barWidth} height={BAR.height} rx={4} fill={`url(#pattern-${outcome})`} />
-      {grant.handOver && <path class="hand-over" d={`M${x - 1} ${BAR.top - 4}v${BAR.height + 8}m0 ${-BAR.height - 8}l6 4l-6 4z`} />}
+      {grant.handOver && (
+        <path class="hand-over" d={`M${x - 1} ${BAR.top - 4}v${BAR.height + 8}m0 ${-BAR.height - 8}l6 4l-6 4z`} />
+      )}
       {room >= 4 && (
         <text class="who" x={x + 8} y={middle + 4}>
           {cut(oneLine(grant.node), room)}
@@ -196,7 +211,7 @@ function Legend() {
         <svg width="22" height="14" class="grant-bar" aria-hidden="true">
           <line class="waited" x1="0" x2="22" y1="7" y2="7" />
         </svg>
-        in line
+        in line (of the chosen one)
       </li>
       <li>
         <span class="skips">↷ n</span>so many skipped
@@ -214,11 +229,13 @@ function GrantTable({ grants, now }: { grants: readonly PastGrant[]; now: number
         <table>
           <thead>
             <tr>
-              {['Fence', 'Operation', 'Node', 'Granted', 'Held', 'Outcome', 'In line', 'Attempt', 'Skipped on it'].map((name) => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
+              {['Fence', 'Operation', 'Node', 'Granted', 'Held', 'Outcome', 'In line', 'Attempt', 'Skipped on it'].map(
+                (name) => (
+                  <th key={name} scope="col">
+                    {name}
+                  </th>
+                ),
+              )}
             </tr>
           </thead>
           <tbody>

@@ -22,7 +22,9 @@ export function Totals() {
   const percentiles = latestPercentiles(points)
   return (
     <section class="totals" aria-label="Totals">
-      <Tile name="Held" value={whole(held)} note={storeNote(overview)} kind="held" />
+      <Tile name="Held" value={whole(held)} note={storeNote(overview)} kind="held">
+        {overview.counts && <p class="note">{whole(overview.counts.sessions)} sessions</p>}
+      </Tile>
       <Tile
         name="Waiting"
         value={whole(waiting)}
@@ -31,11 +33,24 @@ export function Totals() {
       >
         <Chart label={`In line ${over}`} lines={[{ name: 'waiting', values: points.map((point) => point.waiting) }]} />
       </Tile>
-      <Tile name="Grants / s" value={rateText(last && perSecond(last.grants))} note={`${whole(overview.totals.grants)} in all`} kind="grants">
+      <Tile
+        name="Grants / s"
+        value={rateText(last && perSecond(last.grants))}
+        note={`${whole(overview.totals.grants)} in all`}
+        kind="grants"
+      >
         <Chart label={`Grants a second ${over}`} lines={[{ name: 'grants', values: rates((point) => point.grants) }]} />
       </Tile>
-      <Tile name="Hand-overs / s" value={rateText(last && perSecond(last.handOvers))} note={`${whole(overview.totals.handOvers)} in all`} kind="hand-overs">
-        <Chart label={`Hand-overs a second ${over}`} lines={[{ name: 'hand-overs', values: rates((point) => point.handOvers) }]} />
+      <Tile
+        name="Hand-overs / s"
+        value={rateText(last && perSecond(last.handOvers))}
+        note={`${whole(overview.totals.handOvers)} in all`}
+        kind="hand-overs"
+      >
+        <Chart
+          label={`Hand-overs a second ${over}`}
+          lines={[{ name: 'hand-overs', values: rates((point) => point.handOvers) }]}
+        />
       </Tile>
       <Tile name="Work saved" value={whole(overview.totals.skips)} note={savedNote(overview)} kind="saved">
         <Chart label={`Skips a second ${over}`} lines={[{ name: 'skips', values: rates((point) => point.skips) }]} />
@@ -43,7 +58,11 @@ export function Totals() {
       <Tile
         name="Waited, p95"
         value={percentiles ? formatDuration(percentiles.p95) : '–'}
-        note={percentiles ? `p50 ${formatDuration(percentiles.p50)}, p99 ${formatDuration(percentiles.p99)}` : 'nobody waited'}
+        note={
+          percentiles
+            ? `p50 ${formatDuration(percentiles.p50)}, p99 ${formatDuration(percentiles.p99)}`
+            : 'nobody waited'
+        }
         kind="waited"
       >
         <Chart
@@ -79,7 +98,7 @@ function Tile({ name, value, note, kind, children }: TileProps) {
 
 function storeNote({ counts }: Overview): string {
   if (!counts) return 'in this namespace'
-  return `${whole(counts.resources)} resources, ${whole(counts.sessions)} sessions`
+  return `of ${whole(counts.resources)} resources`
 }
 
 function savedNote({ totals }: Overview): string {
