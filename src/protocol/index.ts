@@ -32,4 +32,4 @@ export {
   TOKEN_PROTOCOL,
 } from './stream.ts'
 export type { NamedToken, Role, Token } from './token-schema.ts'
-export { isStuck, reasonText, whyText } from './why-text.ts'
+export { whyText } from './why-text.ts'

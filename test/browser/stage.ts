@@ -22,7 +22,13 @@ export async function openStage() {
     const init = body === undefined ? { headers } : { method: 'POST', body: JSON.stringify(body), headers }
     return (await fetch(server.url + path, init)).json()
   }
-  return { server, post: answer, get: answer, restart: () => start(new URL(server.url).port), remove: () => folder.remove() }
+  return {
+    server,
+    post: answer,
+    get: answer,
+    restart: () => start(new URL(server.url).port),
+    remove: () => folder.remove(),
+  }
 }
 
 export type Stage = Awaited<ReturnType<typeof openStage>>

@@ -13,7 +13,7 @@ import { ServerClock } from './server-clock.ts'
 import { Disconnected, Stream, type StreamOptions } from './stream.ts'
 import type { PageTimers } from './timers.ts'
 
-export interface DashboardOptions extends Pick<StreamOptions, 'dial' | 'who'> {
+interface DashboardOptions extends Pick<StreamOptions, 'dial' | 'who'> {
   readonly timers: PageTimers
 }
 

@@ -224,7 +224,6 @@ function GrantTable({ grants, now }: { grants: readonly PastGrant[]; now: number
   return (
     <details>
       <summary>As a table</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard. */}
       <div class="scroll" tabIndex={0} role="region" aria-label="Grants as a table">
         <table>
           <thead>
