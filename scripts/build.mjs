@@ -8,7 +8,7 @@ import { buildPage } from './build-page.mjs'
 import { bundleMain } from './bundle.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
-if (process.argv.includes('--if-missing') && existsSync('dist')) process.exit()
+if (process.argv.includes('--if-missing') && existsSync('dist/dashboard')) process.exit()
 const fresh = `dist.new-${process.pid}`
 const stale = `dist.old-${process.pid}`
 const { status } = spawnSync(

@@ -9,6 +9,7 @@ import {
   isIn,
   longFiles,
   namedFiles,
+  pageImports,
   type ReplacedWord,
   rawOutput,
   realTime,
@@ -35,6 +36,7 @@ const REAL_TIME = {
   'src/server/linger.ts': 'how long a socket lingers, which only a real one does',
   'src/server/json-lines.ts': 'the time of a line in the log is that of the wall clock',
   'src/cli/': 'a person at a terminal lives in real time',
+  'src/dashboard/browser.ts': 'what a browser has, injected into all else of the page',
   'src/testing/attacks/': 'real processes on real machines',
   'src/testing/harness/': 'real processes on real machines',
   'src/testing/conformance/eventually.ts': 'awaits other processes and databases',
@@ -83,6 +85,7 @@ const PAGES = ['docs/architecture.md', 'docs/guarantees.md', 'CONTRIBUTING.md']
 const checks: Readonly<Record<string, (tree: SourceTree) => Finding[]>> = {
   'no file is too long to read': longFiles,
   'nothing under src imports from test': importsOfTests,
+  'the page takes nothing that is not for a browser': pageImports,
   'every export is imported somewhere': (tree) => deadExports(tree, entriesOf(root)),
   'everything public has a doc comment': (tree) => undocumented(tree, entriesOf(root), PUBLIC_TYPES),
   'time, timers and chance are injected': (tree) => realTime(tree, Object.keys(REAL_TIME)),
@@ -130,6 +133,25 @@ describe('the checks', () => {
     expect(said(importsOfTests(tree))).toEqual([
       'src/a/a.test.ts: imports test/world.ts',
       'src/a/b.ts: imports test/world.ts',
+    ])
+  })
+
+  test('the page may not take what a browser does not have', () => {
+    const tree = treeOf({
+      'src/dashboard/a.tsx': [
+        "import { useState } from 'preact/hooks'",
+        "import { readFileSync } from 'node:fs'",
+        "import './style/a.css'",
+        "import { whyText } from '../protocol/why-text.ts'",
+        "import { Service } from '../service/index.ts'",
+        'export const A = () => <p>{whyText}</p>',
+      ].join('\n'),
+      'src/protocol/why-text.ts': 'export const whyText = 1',
+      'src/service/index.ts': 'export class Service {}',
+    })
+    expect(said(pageImports(tree))).toEqual([
+      'src/dashboard/a.tsx: imports src/service/index.ts, which is not for a browser',
+      'src/dashboard/a.tsx: imports node:fs, which is not for a browser',
     ])
   })
 

@@ -14,6 +14,21 @@ export function longFiles(tree: SourceTree): Finding[] {
     .map(({ path, lines }) => ({ path, what: `${lines} lines, more than ${LINES}` }))
 }
 
+/** What runs in a browser takes nothing but itself, the protocol, types, and these packages. */
+const PAGE_PACKAGES = new Set(['preact', 'preact/hooks', '@preact/signals'])
+
+export function pageImports(tree: SourceTree): Finding[] {
+  const isOwn = (path: string) => /^src\/(dashboard|protocol|core)\//.test(path)
+  return sources(tree)
+    .filter(({ path }) => path.startsWith('src/dashboard/') && !path.endsWith('.test.ts'))
+    .flatMap(({ path, takes, packages }) =>
+      [
+        ...takes.map(({ from }) => from).filter((from) => !isOwn(from)),
+        ...[...packages].filter((name) => !PAGE_PACKAGES.has(name) && !name.endsWith('.css')),
+      ].map((name) => ({ path, what: `imports ${name}, which is not for a browser` })),
+    )
+}
+
 /** What is built must not need what is not. */
 export function importsOfTests(tree: SourceTree): Finding[] {
   return sources(tree).flatMap(({ path, takes }) =>

@@ -9,7 +9,7 @@ export interface Deed {
 }
 
 /** Of those that were not done, why, and the first of them. */
-export interface Failure {
+interface Failure {
   readonly code: string
   readonly message: string
   readonly count: number

@@ -13,7 +13,7 @@ import { ServerClock } from './server-clock.ts'
 import { Disconnected, Stream, type StreamOptions } from './stream.ts'
 import type { PageTimers } from './timers.ts'
 
-export interface DashboardOptions extends Pick<StreamOptions, 'dial' | 'who'> {
+interface DashboardOptions extends Pick<StreamOptions, 'dial' | 'who'> {
   readonly timers: PageTimers
 }
 
@@ -23,6 +23,7 @@ const HIDDEN_BEAT_MS = 10_000
 const BEATS_AN_OVERVIEW = 4
 /** The whole list is not read again sooner than this. */
 const RELIST_MS = 30_000
+const POINTING_MS = 2_000
 
 /** All that the page knows and does, without a page: what is on screen follows from its signals. */
 export class Dashboard {
@@ -34,8 +35,8 @@ export class Dashboard {
   readonly selection = signal<Selection>(NOTHING_SELECTED)
   /** Rises every second: ages are shown by it. */
   readonly seconds = signal(0)
-  /** Somebody points at a row: nothing may move under the pointer. */
-  isPointing = false
+  /** When somebody last moved over the rows: nothing may move under the pointer. */
+  #pointedAtMs = -Infinity
   readonly stream: Stream
   readonly listing: Listing
   readonly refresher: Refresher
@@ -116,6 +117,11 @@ export class Dashboard {
     this.#selectedVersion = rows.version.value
   }
 
+  /** The pointer moves over the rows: they stay where they are for a moment. */
+  pointed(): void {
+    this.#pointedAtMs = this.#timers.monoMs()
+  }
+
   forgetAll(): void {
     this.listing.stop()
     this.refresher.clear()
@@ -170,7 +176,8 @@ export class Dashboard {
 
   async #refresh(): Promise<void> {
     await Promise.all([this.refresher.beat(), this.detail.beat()])
-    if (!this.isPointing && this.#selectedVersion !== this.rows.version.value) this.select()
+    const isPointing = this.#timers.monoMs() - this.#pointedAtMs < POINTING_MS
+    if (!isPointing && this.#selectedVersion !== this.rows.version.value) this.select()
   }
 
   #beat(): void {

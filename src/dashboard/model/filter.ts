@@ -54,7 +54,7 @@ export function isFiltering({ text, namespace, operation, node, state }: Filter)
 }
 
 /** All operations that a row has anything of. */
-export function operationsOf({ view }: Row): ReadonlySet<string> {
+function operationsOf({ view }: Row): ReadonlySet<string> {
   return new Set([...view.grants, ...view.queues, ...view.kept, ...view.recent].map(({ operation }) => operation))
 }
 

@@ -15,13 +15,13 @@ interface ListingOptions {
 }
 
 /** How much of all that there is has been read. */
-export interface Loading {
+interface Loading {
   readonly state: 'reading' | 'all' | 'some' | 'failed'
   readonly why?: string
 }
 
 /** What narrows a list down at the server. */
-export type ListScope = Pick<ListInput, 'namespace' | 'prefix' | 'node'>
+type ListScope = Pick<ListInput, 'namespace' | 'prefix' | 'node'>
 
 /** A page of the browser keeps no more than so many: of a larger store it shows a part, and asks the server for what is searched. */
 export const ROWS_MAX = 20_000

@@ -3,7 +3,7 @@ import { oneLine } from '../../protocol/harmless.ts'
 import { shortJson } from '../../protocol/short-json.ts'
 
 /** How far a holder says it is. */
-export interface Progress {
+interface Progress {
   /** From 0 to 1; nothing where it cannot be told. */
   readonly share?: number
   readonly text: string

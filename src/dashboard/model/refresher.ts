@@ -3,6 +3,7 @@ import { addressOf, type ResourceName } from './name.ts'
 import type { Rows } from './rows.ts'
 import type { ServerClock } from './server-clock.ts'
 import { Disconnected } from './stream.ts'
+import type { Row } from './why.ts'
 
 interface RefresherOptions {
   readonly rows: Rows
@@ -13,8 +14,9 @@ interface RefresherOptions {
 /** So many of those on screen are read in one beat, and so many others. */
 const ON_SCREEN = 60
 const OTHERS = 15
-/** Renewals are no events: what is held or waited for is read again after so long, sooner on screen. */
+/** Renewals are no events: what is held is read again after so long, sooner where somebody waits, and on screen. */
 const STALE_ON_SCREEN_MS = 3_000
+const STALE_WAITED_FOR_MS = 5_000
 const STALE_MS = 15_000
 /** More than so many are not worth reading one by one. */
 const CHANGED_MAX = 3_000
@@ -75,7 +77,7 @@ export class Refresher {
   }
 
   #due(): ResourceName[] {
-    const due = this.#shown.filter((name) => this.#changed.has(name) || this.#isStale(name, STALE_ON_SCREEN_MS))
+    const due = this.#shown.filter((name) => this.#changed.has(name) || this.#isStale(name, { isOnScreen: true }))
     const others = [...this.#others(new Set(due))]
     const names = [...due.slice(0, ON_SCREEN), ...others]
     for (const name of names) this.#changed.delete(name)
@@ -94,15 +96,25 @@ export class Refresher {
     for (let looked = 0; looked < Math.min(rows.length, 500) && count < OTHERS; looked++) {
       const { view } = rows[this.#cursor++ % rows.length]!
       const name = `${view.namespace}\n${view.resource}`
-      if (taken.has(name) || !this.#isStale(name, STALE_MS)) continue
+      if (taken.has(name) || !this.#isStale(name)) continue
       count++
       yield name
     }
   }
 
-  #isStale(name: ResourceName, afterMs: number): boolean {
+  #isStale(name: ResourceName, { isOnScreen = false } = {}): boolean {
     const row = this.#options.rows.get(name)
     if (!row || row.view.grants.length + row.view.waiting === 0) return false
-    return this.#options.clock.nowMs() - row.readAtMs > afterMs
+    const afterMs = isOnScreen ? STALE_ON_SCREEN_MS : row.view.waiting > 0 ? STALE_WAITED_FOR_MS : STALE_MS
+    const nowMs = this.#options.clock.nowMs()
+    return nowMs - row.readAtMs > afterMs || momentsOf(row).some((ms) => row.readAtMs < ms && ms < nowMs)
   }
+}
+
+/** When something may have become of a lease or a pause that no event tells of. */
+function momentsOf({ view }: Row): number[] {
+  const leases = view.grants.flatMap(({ expiresAtMs, renewedAtMs }) =>
+    expiresAtMs === undefined || renewedAtMs === undefined ? [] : [(renewedAtMs + expiresAtMs) / 2, expiresAtMs],
+  )
+  return [...leases, ...view.pauses.map(({ untilMs }) => untilMs)]
 }

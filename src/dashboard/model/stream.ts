@@ -23,7 +23,7 @@ export interface SocketHandlers {
 }
 
 /** How things stand with the server. */
-export type Contact =
+type Contact =
   | { readonly state: 'connecting' }
   | { readonly state: 'live'; readonly who: Who; readonly store: string }
   /** `sinceMs`, `retryAtMs`: by the clock of the timers. */

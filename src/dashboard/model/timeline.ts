@@ -18,7 +18,7 @@ export interface Bar {
 }
 
 /** Operations beside one another: under `exclusion: operation` they run at the same time. */
-export interface Lane {
+interface Lane {
   readonly operation: string
   readonly bars: readonly Bar[]
 }
@@ -76,7 +76,7 @@ function byOperation(one: Lane, other: Lane): number {
 }
 
 /** All that is known of a grant, in one line. */
-export function grantText(grant: PastGrant, nowMs: number): string {
+function grantText(grant: PastGrant, nowMs: number): string {
   const { operation, node, fence, attempt, grantedAtMs, endedAtMs, handOver, waitedMs, skips } = grant
   const forText = formatDuration((endedAtMs ?? nowMs) - grantedAtMs)
   return [

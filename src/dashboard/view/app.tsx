@@ -23,9 +23,9 @@ export function App() {
   }, [stuck])
   return (
     <>
-      <a class="skip-link" href="#main" onClick={skipToMain}>
+      <button type="button" class="skip-link" onClick={() => document.getElementById('main')?.focus()}>
         Skip to the content
-      </a>
+      </button>
       <Bar />
       <LostBanner />
       <main id="main" tabIndex={-1}>
@@ -46,10 +46,4 @@ export function App() {
       </div>
     </>
   )
-}
-
-/** The part behind the # of the address is the page's own. */
-function skipToMain(event: Event): void {
-  event.preventDefault()
-  document.getElementById('main')?.focus()
 }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { type Theme, theme, token } from '../browser.ts'
+import { browserTimers, type Theme, theme, token } from '../browser.ts'
 import { hashOf } from '../model/route.ts'
 import { Icon } from './icons.tsx'
 import { dashboard, isHelpOpen, listRoute, signOut } from './state.ts'
@@ -95,7 +95,7 @@ export function LostBanner() {
   const contact = dashboard.stream.contact.value
   if (contact.state !== 'lost') return null
   dashboard.seconds.value
-  const agoMs = performance.now() - contact.sinceMs
+  const agoMs = browserTimers.monoMs() - contact.sinceMs
   return (
     <div class="lost" role="alert">
       <Icon name="warning" />

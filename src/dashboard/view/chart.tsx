@@ -14,6 +14,7 @@ export function Chart({ lines, label }: ChartProps) {
   const top = Math.max(...known, 1e-9)
   return (
     <svg class="chart" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
+      <title>{label}</title>
       {lines.map(({ name, values }, index) => {
         const line = pathOf(values, top)
         if (line === '') return null

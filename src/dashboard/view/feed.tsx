@@ -50,7 +50,6 @@ function FeedHead() {
 export function FeedList({ items, isOfOne = false }: { items: readonly FeedItem[]; isOfOne?: boolean }) {
   if (items.length === 0) return <p class="note pad">Nothing has happened since this page was opened.</p>
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard.
     <ol class="events" tabIndex={0} aria-label="Events, newest first">
       {items.map(({ number, event, omitted, alike }) => (
         <li key={number} class={`event ${kindOf(event)}`}>

@@ -21,8 +21,7 @@ export function Filters() {
         <Icon name="search" />
         <input
           id="search"
-          type="text"
-          role="searchbox"
+          type="search"
           placeholder="Search ids, namespaces, holders"
           aria-label="Search"
           aria-keyshortcuts="/"
@@ -32,7 +31,9 @@ export function Filters() {
           onInput={({ currentTarget }) => narrow({ filter: { text: currentTarget.value } })}
           onKeyDown={onSearchKey}
         />
-        <kbd aria-hidden="true">/</kbd>
+        <span class="key" aria-hidden="true">
+          /
+        </span>
       </div>
       <fieldset class="states">
         <legend class="unseen">State</legend>
@@ -95,7 +96,7 @@ function Choice({ name, label, value, among }: ChoiceProps) {
       value={value}
       onChange={({ currentTarget }) => narrow({ filter: { [name]: currentTarget.value } })}
     >
-      <option value="">Every {name}</option>
+      <option value="">{label}</option>
       {all.map((each) => (
         <option key={each} value={each}>
           {each}

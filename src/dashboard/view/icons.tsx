@@ -37,7 +37,7 @@ const PATHS = {
   back: <path d="m14.5 5.5-6.5 6.5 6.5 6.5" />,
 } as const
 
-export type IconName = keyof typeof PATHS
+type IconName = keyof typeof PATHS
 
 /** A picture that says nothing which is not also in words. */
 export function Icon({ name }: { name: IconName }) {

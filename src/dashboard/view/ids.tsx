@@ -23,7 +23,7 @@ export function Id({ id, chars = 64 }: { id: string; chars?: number }) {
 }
 
 /** Copies a text as it is, and says so. */
-export function Copy({ text, what, label }: { text: string; what: string; label?: string }) {
+export function Copy({ text, label }: { text: string; label: string }) {
   const [state, setState] = useState<'ready' | 'copied' | 'failed'>('ready')
   const copy = async () => {
     try {
@@ -33,9 +33,9 @@ export function Copy({ text, what, label }: { text: string; what: string; label?
       setState('failed')
     }
   }
-  const said = { ready: label ?? 'Copy', copied: 'Copied', failed: 'Not allowed' }[state]
+  const said = { ready: label, copied: 'Copied', failed: 'Not allowed' }[state]
   return (
-    <button type="button" class="copy" aria-label={`Copy ${what}`} onClick={copy} onBlur={() => setState('ready')}>
+    <button type="button" class="copy" onClick={copy} onBlur={() => setState('ready')}>
       {said}
     </button>
   )

@@ -47,7 +47,6 @@ function Places({ places, row }: { places: ReturnType<typeof placesOf>; row: Row
   if (places.length === 0) return <p class="note">Reading …</p>
   const hasRevision = places.some(({ waiter }) => waiter.revision !== undefined)
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard.
     <div class="scroll" tabIndex={0} role="region" aria-label="Those who wait">
       <table>
         <thead>

@@ -36,16 +36,16 @@ export function ResourceList() {
   }
   useEffect(() => {
     const media = matchMedia(NARROW)
-    const fit = () => {
+    const adapt = () => {
       rowPx.value = media.matches ? ROW_PX.narrow : ROW_PX.wide
       measure()
     }
-    fit()
-    media.addEventListener('change', fit)
+    adapt()
+    media.addEventListener('change', adapt)
     addEventListener('scroll', measure, { passive: true })
     addEventListener('resize', measure)
     return () => {
-      media.removeEventListener('change', fit)
+      media.removeEventListener('change', adapt)
       removeEventListener('scroll', measure)
       removeEventListener('resize', measure)
       dashboard.refresher.show([])
@@ -73,8 +73,7 @@ export function ResourceList() {
         role="rowgroup"
         style={{ height: `${names.length * rowPx.value}px` }}
         onKeyDown={(event) => onListKey(event, rowPx.value)}
-        onPointerEnter={() => (dashboard.isPointing = true)}
-        onPointerLeave={() => (dashboard.isPointing = false)}
+        onPointerMove={() => dashboard.pointed()}
       >
         {shown.map((name, index) => (
           <RowView key={name} name={name} index={from + index} rowPx={rowPx.value} />

@@ -1,11 +1,12 @@
-import type { GrantView, KeptView, RecentView, ResourceView } from '../../core/index.ts'
-import { outcomeText } from '../../protocol/event-text.ts'
+import type { GrantView, KeptView, ResourceView } from '../../core/index.ts'
 import { oneLine } from '../../protocol/harmless.ts'
+import type { PastGrant } from '../../protocol/index.ts'
 import { shortJson } from '../../protocol/short-json.ts'
 import { isStuck, whyText } from '../../protocol/why-text.ts'
 import { cutId } from '../model/cut.ts'
 import { forgetOf, revokeOf } from '../model/deed-specs.ts'
 import type { DetailView } from '../model/detail.ts'
+import { endedOf } from '../model/ended.ts'
 import { nextStep } from '../model/next-step.ts'
 import { hashOf } from '../model/route.ts'
 import { summaryOf } from '../model/summary.ts'
@@ -38,12 +39,11 @@ export function ResourcePage() {
         <h1>
           <Id id={address.resource} chars={96} />
         </h1>
-        <Copy text={address.resource} what="the id of the resource" label="Copy id" />
         {row && <StateBadge row={row} />}
+        <Copy text={address.resource} label="Copy id" />
         {row && (
           <Copy
             text={summaryOf(detail, { nowMs: dashboard.clock.nowMs(), link: location.href })}
-            what="a summary"
             label="Copy summary"
           />
         )}
@@ -70,7 +70,7 @@ function Content({ detail, row }: { detail: DetailView; row: Row }) {
       <div class="grid thirds">
         <ReferencesCard view={view} />
         <KeptCard view={view} />
-        <RecentCard view={view} />
+        <RecentCard view={view} grants={detail.grants} />
       </div>
       <section class="card feed" aria-labelledby="own-events">
         <h2 id="own-events">Events since this page was opened</h2>
@@ -162,7 +162,7 @@ function Holder({ view, grant }: { view: ResourceView; grant: GrantView }) {
         )}
         {grant.revision !== undefined && <Fact name="Revision">{cutId(grant.revision, 40)}</Fact>}
         <Fact name="Owner">
-          <Id id={grant.owner} chars={24} />
+          <Id id={grant.owner} chars={16} />
         </Fact>
       </dl>
       {grant.progress !== undefined && <ProgressBar grant={grant} />}
@@ -258,29 +258,25 @@ function askToForget(view: ResourceView, kept: KeptView): void {
   }
 }
 
-function RecentCard({ view }: { view: ResourceView }) {
+/** What has ended lately: as the timeline has it, which knows more than the last of each operation. */
+function RecentCard({ view, grants }: { view: ResourceView; grants: readonly PastGrant[] }) {
+  const ended = endedOf(view, grants)
   return (
     <section class="card" aria-labelledby="recent-title">
       <h2 id="recent-title">Last outcomes</h2>
-      {view.recent.length === 0 && <p class="note">Nothing has ended lately.</p>}
-      {view.recent.map((ended) => (
-        <Recent key={ended.operation} ended={ended} />
+      {ended.length === 0 && <p class="note">Nothing has ended as far as this server has seen.</p>}
+      {ended.map(({ operation, node, fence, atMs, outcome, text }) => (
+        <div key={fence} class="kept">
+          <div class="holder-head">
+            <span class="tag">{oneLine(operation)}</span>
+            <span>by {oneLine(node)}</span>
+          </div>
+          <p class={`outcome ${outcome}`}>{text}</p>
+          <p class="second">
+            <Age sinceMs={atMs} /> ago, fence {fence}
+          </p>
+        </div>
       ))}
     </section>
-  )
-}
-
-function Recent({ ended }: { ended: RecentView }) {
-  return (
-    <div class="kept">
-      <div class="holder-head">
-        <span class="tag">{oneLine(ended.operation)}</span>
-        <span>by {oneLine(ended.node)}</span>
-      </div>
-      <p class={`outcome ${ended.outcome.outcome}`}>{outcomeText(ended.operation, ended.outcome)}</p>
-      <p class="second">
-        <Age sinceMs={ended.atMs} /> ago, fence {ended.fence}
-      </p>
-    </div>
   )
 }

@@ -137,7 +137,7 @@ function Why({ row }: { row: Row | undefined }) {
   return text === '' ? null : <span class="why"> · {text}</span>
 }
 
-export type RowState = 'stuck' | 'paused' | 'unclaimed' | 'held' | 'waiting' | 'kept' | 'referenced' | 'idle'
+type RowState = 'stuck' | 'paused' | 'unclaimed' | 'held' | 'waiting' | 'kept' | 'referenced' | 'idle'
 
 const STATE_WORDS: Record<RowState, string> = {
   stuck: 'stuck',
@@ -151,7 +151,7 @@ const STATE_WORDS: Record<RowState, string> = {
 }
 
 /** In one word what there is of it. */
-export function stateOf(row: Row, now: number): RowState {
+function stateOf(row: Row, now: number): RowState {
   const { view } = row
   if (view.waiting > 0 && isStuck(whyNow(row, now))) return 'stuck'
   if (view.grants.some(({ claimed }) => claimed)) return 'held'

@@ -41,7 +41,10 @@ export function narrow(change: { filter?: Partial<Filter>; order?: Order }): voi
     filter: { ...route.filter, ...change.filter },
     order: change.order ?? route.order,
   }
-  if (dashboard.route.value.page !== 'list') return go(next)
+  if (dashboard.route.value.page !== 'list') {
+    go(next)
+    return
+  }
   history.replaceState(null, '', hashOf(next))
   dashboard.go(next)
 }

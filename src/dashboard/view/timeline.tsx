@@ -132,7 +132,15 @@ function BarView({ bar, width, isPicked, onPick }: BarProps) {
       onClick={pick}
     >
       <title>{text}</title>
-      {waitedFrom !== undefined && <line class="waited" x1={waitedFrom * width} x2={x} y1={middle} y2={middle} />}
+      {isPicked && waitedFrom !== undefined && (
+        <line
+          class="waited"
+          x1={waitedFrom * width}
+          x2={x}
+          y1={BAR.top + BAR.height + 6}
+          y2={BAR.top + BAR.height + 6}
+        />
+      )}
       <rect class="ground" x={x} y={BAR.top} width={barWidth} height={BAR.height} rx={4} />
       <rect x={x} y={BAR.top} width={barWidth} height={BAR.height} rx={4} fill={`url(#pattern-${outcome})`} />
       {grant.handOver && (
@@ -203,7 +211,7 @@ function Legend() {
         <svg width="22" height="14" class="grant-bar" aria-hidden="true">
           <line class="waited" x1="0" x2="22" y1="7" y2="7" />
         </svg>
-        in line
+        in line (of the chosen one)
       </li>
       <li>
         <span class="skips">↷ n</span>so many skipped
@@ -216,7 +224,6 @@ function GrantTable({ grants, now }: { grants: readonly PastGrant[]; now: number
   return (
     <details>
       <summary>As a table</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard. */}
       <div class="scroll" tabIndex={0} role="region" aria-label="Grants as a table">
         <table>
           <thead>

@@ -22,7 +22,9 @@ export function Totals() {
   const percentiles = latestPercentiles(points)
   return (
     <section class="totals" aria-label="Totals">
-      <Tile name="Held" value={whole(held)} note={storeNote(overview)} kind="held" />
+      <Tile name="Held" value={whole(held)} note={storeNote(overview)} kind="held">
+        {overview.counts && <p class="note">{whole(overview.counts.sessions)} sessions</p>}
+      </Tile>
       <Tile
         name="Waiting"
         value={whole(waiting)}
@@ -96,7 +98,7 @@ function Tile({ name, value, note, kind, children }: TileProps) {
 
 function storeNote({ counts }: Overview): string {
   if (!counts) return 'in this namespace'
-  return `${whole(counts.resources)} resources, ${whole(counts.sessions)} sessions`
+  return `of ${whole(counts.resources)} resources`
 }
 
 function savedNote({ totals }: Overview): string {
