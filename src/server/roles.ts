@@ -65,6 +65,7 @@ export const pathAccess = {
   'HEAD /readyz': EVERYBODY,
   'GET /openapi.json': EVERYBODY,
   'GET /metrics': WATCHES,
+  'HEAD /metrics': WATCHES,
   'GET /': PAGE,
   'HEAD /': PAGE,
   'GET /assets/:name': EVERYBODY,
