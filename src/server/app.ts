@@ -17,6 +17,7 @@ import { newGuard } from './guard.ts'
 import { guardRoutes } from './guarded-routes.ts'
 import { serveHealth } from './health.ts'
 import { defaultLimits, type ServerLimits } from './limits.ts'
+import { serveMetrics } from './metrics/metrics.ts'
 import { serveOpenApi } from './openapi.ts'
 import { Posts } from './posts.ts'
 import { Reading } from './reading.ts'
@@ -97,6 +98,7 @@ export function buildApp({
   serveWebSocket(app, { service, streams, guard, admission, wrongTokens, limits, timers, log, unsent, ...turns })
   serveClassic(app, { service, streams, guard, posts, log, timers })
   serveHealth(app, service)
+  serveMetrics(app, { service, timers, version: options.version ?? '0.0.0' })
   serveDashboard(app)
   serveOpenApi(app, options.version ?? '0.0.0')
   app.decorate('replaceTokens', (tokens: readonly Token[]) => {

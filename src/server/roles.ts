@@ -67,6 +67,7 @@ const pathAccess = {
   'HEAD /readyz': EVERYBODY,
   'GET /openapi.json': EVERYBODY,
   'GET /metrics': WATCHES,
+  'HEAD /metrics': WATCHES,
   'GET /': PAGE,
   'HEAD /': PAGE,
   'GET /assets/:name': EVERYBODY,

@@ -2,7 +2,7 @@ import type { Counts, QueueDepth, Store } from '../stores/store.ts'
 import type { Statistics } from './statistics/statistics.ts'
 
 /** What a store says of itself. */
-interface Gauged {
+export interface Gauged {
   readonly counts: Counts
   /** Absent where the store does not know. */
   readonly queues?: readonly QueueDepth[] | undefined
