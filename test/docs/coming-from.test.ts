@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type Baton, open } from '../../src/client/index.ts'
 import { readPage } from './page.ts'
 
-/* The JavaScript of docs/coming-from.md that uses Baton, as it stands there. Its shell lines: test/e2e/coming-from.test.ts. */
+/* The JavaScript of docs/coming-from.md that uses Baton, as it stands there. Its shell lines: test/e2e/page-commands.test.ts. */
 
 const blocks = readPage('docs/coming-from.md').blocks.filter(({ language }) => language === 'js')
 const AsyncFunction = (async () => {}).constructor as new (

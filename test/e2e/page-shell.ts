@@ -5,6 +5,10 @@ import { MAIN, openFolder, type Running, startProgram } from './cli-process.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const command = fileURLToPath(new URL('./shell-command.mjs', import.meta.url))
 
+/** What the lines of a page need of curl, which is not everywhere. */
+const CURL = `const [url, , body] = process.argv.slice(2).filter((arg) => arg !== '-s')
+fetch('http://' + url, { method: 'POST', body }).then(async (reply) => console.log(await reply.text()))`
+
 /** A folder in which the commands of a page can be run as they stand there, with what they call beside Baton. */
 export class PageShell {
   readonly #folder = openFolder()
@@ -17,6 +21,7 @@ export class PageShell {
     this.#write('bin/npm', standIn('npm'))
     const real = `exec '${process.execPath}' '${MAIN}' "$@"`
     this.#write('bin/baton', `case "$1" in serve|demo) ${standIn('baton')} ;; *) ${real} ;; esac`)
+    writeFileSync(this.path('bin/curl'), `#!${process.execPath}\n${CURL}\n`, { mode: 0o755 })
     // As in a project that has installed it.
     mkdirSync(this.path('node_modules/.bin'), { recursive: true })
     symlinkSync(root, this.path('node_modules/baton'))
