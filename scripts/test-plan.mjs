@@ -20,7 +20,7 @@ const MARIADB = [
   'test/e2e/mysql.test.ts',
   'test/e2e/readme-mysql.test.ts',
   'test/stores/mysql.test.ts',
-  'test/stores/version-1-mysql.test.ts',
+  'test/stores/versions-mysql.test.ts',
 ]
 
 /** Content stores over the union of their folders, and a containerd over most of them. */

@@ -45,7 +45,7 @@ export interface StoreMaintenance {
 }
 
 /** What becomes of a backup. */
-export interface RestoreChoice {
+interface RestoreChoice {
   readonly from: string
   /** Puts aside what is there. */
   readonly force?: boolean

@@ -44,7 +44,7 @@ test('backups while one log after another is begun, and what they make unnecessa
     }
   })()
   const copies: { readonly place: string; readonly atLeast: number }[] = []
-  for (let count = 0; count < 8; count++) {
+  for (let count = 0; count < 5; count++) {
     const copy = { place: join(folder, `backup-${count}`), atLeast: acknowledged }
     await backupFileStore(directory, { to: copy.place, nowMs: 0 })
     copies.push(copy)
@@ -53,7 +53,7 @@ test('backups while one log after another is begun, and what they make unnecessa
   await writing
   const bases = copies.map(({ place }) => readdirSync(place).find((name) => name.startsWith('snapshot-')))
   // Each has met another turnover than the one before.
-  expect(new Set(bases).size).toBeGreaterThan(4)
+  expect(new Set(bases).size).toBeGreaterThan(2)
   for (const { place, atLeast } of copies) {
     const copy = await open(place)
     expect(atLeast === 0 || (await copy.read(at(`r${atLeast - 1}`)))?.grants.length).toBeTruthy()
