@@ -19,6 +19,7 @@ import { systemClientClock } from './clock.ts'
 import { ArgumentError, BatonError, UnavailableError } from './errors.ts'
 import { systemRandom } from './random.ts'
 import { tracerFor } from './traces/find-tracer.ts'
+import { inOwnContext } from './traces/own-context.ts'
 import {
   type CallOptions,
   type InputOf,
@@ -43,7 +44,8 @@ export async function openInProcess(storeUrl: string, options: OpenOptions = {})
   })
   const notice = options.onNotice ?? warn
   const findTracer = await tracerFor(options.tracer)
-  return new Client(transport, { clock: systemClientClock(), notice, random: systemRandom, findTracer }, options)
+  const clientClock = findTracer ? inOwnContext(systemClientClock()) : systemClientClock()
+  return new Client(transport, { clock: clientClock, notice, random: systemRandom, findTracer }, options)
 }
 
 interface InProcessOptions {

@@ -26,15 +26,14 @@ function grantIn(answer: OpenGrant | Skip): OpenGrant {
 type Callback<Result> = (context: RunContext) => Result | Promise<Result>
 
 /** Runs the callback under the lock and resolves to what it returns. */
-export function lockAround<Result>(
+export async function lockAround<Result>(
   wiring: Wiring,
   resource: string,
   { callback, options }: { callback: Callback<Result>; options: LockOptions },
 ): Promise<Result> {
-  return ask(wiring, resource, options).then((answer) => {
-    const grant = grantIn(answer)
-    return workTraced(wiring, grant, () => runUnder(new HeldLock(grant), callback))
-  })
+  const grant = grantIn(await ask(wiring, resource, options))
+  // Awaited, as a promise that is returned takes two more turns.
+  return await workTraced(wiring, grant, () => runUnder(new HeldLock(grant), callback))
 }
 
 async function runUnder<Result>(held: HeldLock, callback: Callback<Result>): Promise<Result> {

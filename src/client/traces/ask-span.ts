@@ -10,28 +10,25 @@ import { type Attributes, KIND, type Span, type Tracer } from './tracer.ts'
 /** To be given up by one's own caller, or to hear at once that it is busy, is no error: it was asked for. */
 const EXPECTED: ReadonlySet<string> = new Set(['aborted', 'closed', 'busy'])
 
-type Asking<Answer> = (spec: AskSpec) => Promise<Answer>
-
-/** Asks in a span of its own, from the first try to the answer. It is active meanwhile, so that what asking takes is below it. */
+/** Asks in a span of its own, from the first try to the answer. */
 export function askTraced<Answer extends OpenGrant | Skip>(
   { tracer, wiring, spec }: { readonly tracer: Tracer; readonly wiring: Wiring; readonly spec: AskSpec },
-  ask: Asking<Answer>,
+  ask: (spec: AskSpec) => Promise<Answer>,
 ): Promise<Answer> {
   const { namespace, operation, resource, node = wiring.node } = spec
   const attributes = placeAttributes({ namespace, operation, resource, node })
-  return tracer.startActiveSpan(`baton ask ${operation}`, { kind: KIND.client, attributes }, (span) => {
-    const trace = new AskSpan(span, wiring)
-    return ask({ ...spec, trace }).then(
-      (answer) => {
-        trace.answered(answer)
-        return answer
-      },
-      (error) => {
-        trace.failed(error)
-        throw error
-      },
-    )
-  })
+  const span = tracer.startSpan(`baton ask ${operation}`, { kind: KIND.client, attributes })
+  const trace = new AskSpan(span, wiring)
+  return ask({ ...spec, trace }).then(
+    (answer) => {
+      trace.answered(answer)
+      return answer
+    },
+    (error) => {
+      trace.failed(error)
+      throw error
+    },
+  )
 }
 
 /** What is asked for, and by whom. */
