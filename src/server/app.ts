@@ -13,7 +13,7 @@ import { keepDescriptors } from './descriptors.ts'
 import { serveEvents } from './events.ts'
 import { answerFailures, checkQueryEncoding } from './failures.ts'
 import { FairQueue } from './fair-queue.ts'
-import { newGuard } from './guard.ts'
+import { openGuard } from './guard.ts'
 import { guardRoutes } from './guarded-routes.ts'
 import { serveHealth } from './health.ts'
 import { defaultLimits, type ServerLimits } from './limits.ts'
@@ -22,6 +22,7 @@ import { serveOpenApi } from './openapi.ts'
 import { Posts } from './posts.ts'
 import { Reading } from './reading.ts'
 import { Streams } from './streams.ts'
+import { TokenGuard } from './token-guard.ts'
 import { TokenStreams } from './token-streams.ts'
 import { type TokenChanges, Tokens } from './tokens.ts'
 import { Unsent } from './unsent.ts'
@@ -64,7 +65,7 @@ export function buildApp({
 }: AppOptions): FastifyInstance {
   const limits = { ...defaultLimits, ...options.limits }
   const known = tokens && new Tokens(tokens)
-  const guard = newGuard({ tokens: known, allowedHosts, wallMs })
+  const guard = known ? new TokenGuard(known, wallMs) : openGuard(allowedHosts)
   const queue = new FairQueue()
   options.onCatchUp?.((isCatchingUp) => {
     queue.isUrgent = isCatchingUp
