@@ -71,6 +71,13 @@ export class Dashboard {
     void this.stream.connect()
   }
 
+  /** Ends all that goes on. */
+  stop(): void {
+    this.#cancelBeat()
+    this.listing.stop()
+    this.stream.signOut()
+  }
+
   /** Somebody looks at the page, or does not any more. */
   set isVisible(isVisible: boolean) {
     this.#isVisible = isVisible
