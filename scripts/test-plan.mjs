@@ -37,6 +37,7 @@ const CONTENT = [
   'test/e2e/content-wire.test.ts',
   'test/e2e/content.test.ts',
 ]
+const CHROMIUM = ['test/browser/dashboard.test.ts']
 const CONTAINERD = ['src/testing/harness/content/stage.test.ts', ...CONTENT]
 
 /** Which test files need what. Those of something that is missing are left out, by name; no other test ever is. */
@@ -45,6 +46,7 @@ export const needs = [
   { name: 'mariadbd', package: 'mariadb-server-core', tests: MARIADB },
   // mariadb-install-db calls it, and comes without it.
   { name: 'my_print_defaults', package: 'mariadb-client-core', tests: MARIADB },
+  { name: 'chromium', package: 'chromium', tests: CHROMIUM },
   { name: 'strace', package: 'strace', tests: ['test/e2e/file-sync-order.test.ts'] },
   { name: 'containerd', package: 'containerd', tests: CONTAINERD },
   { name: 'ctr', package: 'containerd', tests: CONTAINERD },
@@ -86,6 +88,7 @@ export const rounds = [
         isShared: true,
       },
       { tests: ['test/e2e'], workers: 2 },
+      { tests: ['test/browser'], workers: 1 },
     ],
     // Each of these fills two cores by itself.
     [{ tests: ['test/simulator', 'test/bugs'], workers: 1, isLowPriority: true }],
