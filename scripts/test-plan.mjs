@@ -46,6 +46,7 @@ export const needs = [
   // mariadb-install-db calls it, and comes without it.
   { name: 'my_print_defaults', package: 'mariadb-client-core', tests: MARIADB },
   { name: 'strace', package: 'strace', tests: ['test/e2e/file-sync-order.test.ts'] },
+  { name: 'promtool', package: 'prometheus', tests: ['test/deploy-promtool.test.ts'] },
   { name: 'containerd', package: 'containerd', tests: CONTAINERD },
   { name: 'ctr', package: 'containerd', tests: CONTAINERD },
   { name: 'docker-registry', package: 'docker-registry', tests: CONTAINERD },
