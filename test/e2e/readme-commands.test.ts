@@ -26,19 +26,14 @@ const ELSEWHERE: Readonly<Record<string, { readonly test: string; readonly has: 
 
 /** What the page calls beside Baton. Each notes who called it, and with what. */
 const called = (name: string) => `echo "$BATON_NODE $*" >> ${name}.log`
-const scripts = Object.fromEntries(
-  ['nightly.sh', 'scheduler', 'migrate.sh', 'fetch-layer', 'remove-layer', 'deploy.sh'].map((name) => [
-    name,
-    called(name),
-  ]),
-)
+const NAMES = ['nightly.sh', 'scheduler', 'migrate.sh', 'fetch-layer', 'remove-layer', 'deploy.sh']
+const scripts = Object.fromEntries(NAMES.map((name) => [name, called(name)]))
 
 let server: TestServer
 let shell: PageShell
 beforeAll(async () => {
   server = await startServer()
-  const { host } = new URL(server.url)
-  shell = new PageShell({ BATON_SERVER: server.url, BATON_NODE: 'node-a', HOST: host }, scripts)
+  shell = new PageShell({ BATON_SERVER: server.url, BATON_NODE: 'node-a' }, scripts)
 })
 afterAll(async () => {
   await server.stop()
