@@ -1,6 +1,14 @@
 // What `npm test` runs, in which order, and what that needs beside Node. Tables, and what follows from them; nothing is done here.
 
-const OPENSSL = ['src/server/tls.test.ts', 'test/e2e/cli-secure.test.ts', 'test/sdk/certificates.test.ts']
+const OPENSSL = [
+  'src/cli/config/serve-config.test.ts',
+  'src/server/client-certificate.test.ts',
+  'src/server/reload.test.ts',
+  'src/server/tls.test.ts',
+  'test/e2e/cli-secure.test.ts',
+  'test/e2e/token.test.ts',
+  'test/sdk/certificates.test.ts',
+]
 
 const MARIADB = [
   'src/stores/mysql/mysql-store.test.ts',
@@ -10,8 +18,9 @@ const MARIADB = [
   'test/e2e/mysql-faults.test.ts',
   'test/e2e/mysql-paused.test.ts',
   'test/e2e/mysql.test.ts',
+  'test/e2e/readme-mysql.test.ts',
   'test/stores/mysql.test.ts',
-  'test/stores/version-1-mysql.test.ts',
+  'test/stores/versions-mysql.test.ts',
 ]
 
 /** Content stores over the union of their folders, and a containerd over most of them. */
@@ -39,6 +48,7 @@ export const needs = [
   { name: 'my_print_defaults', package: 'mariadb-client-core', tests: MARIADB },
   { name: 'chromium', package: 'chromium', tests: CHROMIUM },
   { name: 'strace', package: 'strace', tests: ['test/e2e/file-sync-order.test.ts'] },
+  { name: 'promtool', package: 'prometheus', tests: ['test/deploy-promtool.test.ts'] },
   { name: 'containerd', package: 'containerd', tests: CONTAINERD },
   { name: 'ctr', package: 'containerd', tests: CONTAINERD },
   { name: 'docker-registry', package: 'docker-registry', tests: CONTAINERD },

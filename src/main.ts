@@ -30,11 +30,17 @@ async function serve({
   resultLimit,
   quotas,
   tls,
+  audit: auditPath,
+  reloadable,
 }: ServeConfig): Promise<RunningServer> {
   // Only a server needs it, and to load it takes longer than most other commands do.
-  const { buildApp, jsonLines, limitsFor, listen, Service, Statistics, systemClock } = await import('./server/index.ts')
+  const { AuditFile, buildApp, jsonLines, limitsFor, listen, Reload, Service, Statistics, systemClock } = await import(
+    './server/index.ts'
+  )
   const clock = systemClock()
   const log = jsonLines((line) => process.stderr.write(`${line}\n`))
+  const audit =
+    auditPath === undefined ? undefined : openAudit(() => new AuditFile({ path: auditPath, log, wallMs: Date.now }))
   const store = await openServedStore(url, { clock, policy, isPolicyChosen, log })
   // A client may come to any server with any of its requests, and listens at one.
   await store.hearAll().catch(async (error: Error) => {
@@ -58,6 +64,7 @@ async function serve({
     allowedHosts,
     limits: limitsFor(resultLimit),
     onCatchUp: clock.onCatchUp,
+    ...(audit && { audit: audit.write }),
     ...(tokens.length > 0 && { tokens }),
     ...(tls && { https: { ...tls, ...(tls.ca !== undefined && { requestCert: true, rejectUnauthorized: true }) } }),
   })
@@ -67,12 +74,33 @@ async function serve({
     clearTimeout(cut)
     await service.close()
     clock.stop()
+    audit?.close()
   }
+  const reload = new Reload(app, { log, tokens, tls, ...reloadable })
   try {
-    return { url: await listen(app, { host, port }), stop }
+    return {
+      url: await listen(app, { host, port }),
+      stop,
+      reload({ isAsked }) {
+        if (isAsked) audit?.reopen()
+        reload.run({ isAsked })
+      },
+      warn: log.warn,
+    }
   } catch (error) {
     await stop()
     throw error
+  }
+}
+
+/** A file that cannot be written is the operator's to mend: a sentence, not a stack. */
+function openAudit<File>(open: () => File): File {
+  try {
+    return open()
+  } catch (cause) {
+    throw new UsageError(`cannot write the audit file: ${(cause as Error).message}; name another with --audit`, {
+      cause,
+    })
   }
 }
 
@@ -100,6 +128,10 @@ const storeMaintenance: StoreMaintenance = {
   },
   repair: async (url) => (await onKind(url, (kind) => kind.repair(url))).join('\n'),
   'raise-fences': async (url, options) => (await onKind(url, (kind) => kind.raiseFences(url, options))).join('\n'),
+  backup: async (url, options) =>
+    (await onKind(url, (kind) => kind.backup(url, { ...options, nowMs: Date.now() }))).join('\n'),
+  restore: async (url, options) =>
+    (await onKind(url, (kind) => kind.restore(url, { ...options, nowMs: Date.now() }))).join('\n'),
   migrate: async (url, options) => (await onKind(url, (kind) => kind.migrate(url, options))).join('\n'),
 }
 

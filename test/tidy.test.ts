@@ -70,7 +70,11 @@ const REPLACED: readonly ReplacedWord[] = [
   { word: 'rest', now: 'what is in it', isName: true },
   { word: 'utils', now: 'what is in it' },
   { word: 'helpers', now: 'what they do' },
-  { word: 'manager', now: 'what it does' },
+  {
+    word: 'manager',
+    now: 'what it does',
+    except: ['AsyncLocalStorageContextManager', 'setGlobalContextManager'],
+  },
 ]
 
 /** What users of the SDK read in their editor: there the members have doc comments too. */
@@ -265,20 +269,21 @@ describe('the checks', () => {
     const replaced = [
       { word: 'in the way', now: 'blocking' },
       { word: 'strays', now: 'unknown places' },
-      { word: 'care', now: 'maintenance' },
+      { word: 'care', now: 'maintenance', except: ['takeCare'] },
       { word: 'rest', now: 'others', in: ['src/a/'] },
       { word: 'kill', now: 'end', isName: true } as const,
     ]
     const tree = treeOf({
       'src/a/in-the-way.ts': '',
       'src/a/b.ts': 'class A { #restOf = 1 }\nconst { a, ...rest } = { interest: 1 } // the rest',
-      'src/b/c.ts': "const rest = grantInTheWay('in the way')\nkill(killAll)",
+      'src/b/c.ts': "const rest = grantInTheWay('in the way')\nkill(killAll)\ntakeCare(careOf)",
     })
     expect(said(replacedWords(tree, replaced))).toEqual([
       "src/a/in-the-way.ts: in-the-way.ts: not 'in the way' but 'blocking'",
       "src/a/b.ts: restOf: not 'rest' but 'others'",
       "src/a/b.ts: rest: not 'rest' but 'others'",
       "src/b/c.ts: grantInTheWay: not 'in the way' but 'blocking'",
+      "src/b/c.ts: careOf: not 'care' but 'maintenance'",
       "src/b/c.ts: kill: not 'kill' but 'end'",
     ])
   })

@@ -33,6 +33,7 @@ import { allResources } from './resources.ts'
 import { run } from './run.ts'
 import { ClientSessions, type Session } from './session.ts'
 import { SessionStream } from './session-stream.ts'
+import { heldTraced } from './traces/work-span.ts'
 import type { InputOf, Transport } from './transport.ts'
 import { UnknownPlaces } from './unknown-places.ts'
 import { allWaiters } from './waiters.ts'
@@ -245,7 +246,7 @@ export class Client implements Baton {
   async #acquire(what: { operation: string; resource: string }, options: AskOptions): Promise<Grant> {
     const answer = await new Asker(this.#wiring, what, options).ask()
     if (answer.status === 'skip') throw new SkippedError(answer)
-    return answer
+    return heldTraced(this.#wiring, answer)
   }
 
   #check(

@@ -18,6 +18,8 @@ import { Client } from './client.ts'
 import { systemClientClock } from './clock.ts'
 import { ArgumentError, BatonError, UnavailableError } from './errors.ts'
 import { systemRandom } from './random.ts'
+import { tracerFor } from './traces/find-tracer.ts'
+import { inOwnContext } from './traces/own-context.ts'
 import {
   type CallOptions,
   type InputOf,
@@ -41,7 +43,9 @@ export async function openInProcess(storeUrl: string, options: OpenOptions = {})
     throw unusable(error)
   })
   const notice = options.onNotice ?? warn
-  return new Client(transport, { clock: systemClientClock(), notice, random: systemRandom }, options)
+  const findTracer = await tracerFor(options.tracer)
+  const clientClock = findTracer ? inOwnContext(systemClientClock()) : systemClientClock()
+  return new Client(transport, { clock: clientClock, notice, random: systemRandom, findTracer }, options)
 }
 
 interface InProcessOptions {

@@ -50,3 +50,4 @@ export {
   UnavailableError,
 } from './errors.ts'
 export { open } from './open.ts'
+export type { Tracer } from './traces/tracer.ts'

@@ -13,7 +13,6 @@ export type {
   RequestOf,
   RequestType,
   ServiceRequest,
-  ServiceRequestType,
 } from './requests.ts'
 export { batchRoute, eventsRoute, type Route, routes, SESSION_HEADER, STORE_HEADER } from './routes.ts'
 export { shortJson } from './short-json.ts'
@@ -32,4 +31,5 @@ export {
   TOKEN_PROTOCOL,
 } from './stream.ts'
 export type { NamedToken, Role, Token } from './token-schema.ts'
+export { TRACEPARENT } from './traceparent.ts'
 export { whyText } from './why-text.ts'

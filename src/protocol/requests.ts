@@ -245,8 +245,7 @@ export type RequestOf<Type extends RequestType> = z.output<(typeof requestSchema
 /** A request as it is after checking, with its defaults filled in. */
 export type Request = { [Type in RequestType]: RequestOf<Type> }[RequestType]
 /** Those that are about the store. Who asks is known to the server alone: it answers that itself. */
-export type ServiceRequestType = Exclude<RequestType, 'get-who'>
-export type ServiceRequest = Extract<Request, { type: ServiceRequestType }>
+export type ServiceRequest = Exclude<Request, { type: 'get-who' }>
 /** A request as a client writes it. */
 export type RequestInput = { [Type in RequestType]: z.input<(typeof requestSchemas)[Type]> }[RequestType]
 

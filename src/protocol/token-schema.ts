@@ -12,11 +12,19 @@ const NO_TIME = 'must be a time with its zone, e.g. 2027-01-31T00:00:00Z'
 const ZONED_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/i
 
 /** A date of TOML knows whether it had a zone, and writes itself as it was written. */
+function timeText(said: unknown): unknown {
+  return said instanceof Date && !Number.isNaN(said.getTime()) ? said.toISOString() : said
+}
+
 const time = z
-  .union([z.date(), z.string()], NO_TIME)
-  .transform((said) => (typeof said === 'string' ? said : said.toISOString()))
-  .refine((text) => ZONED_TIME.test(text) && !Number.isNaN(Date.parse(text)), NO_TIME)
-  .transform((text) => new Date(text))
+  .preprocess(
+    timeText,
+    z
+      .string(NO_TIME)
+      .refine((text) => ZONED_TIME.test(text) && !Number.isNaN(Date.parse(text)), NO_TIME)
+      .transform((text) => new Date(text)),
+  )
+  .meta({ type: 'string', format: 'date-time' })
 
 /** Names of machines are the same in capitals, and fingerprints are written with colons and without. */
 const certificate = z
@@ -43,7 +51,7 @@ const tokenSchema = z
     role: z.enum(['node', 'observe', 'admin']).describe('acts for its nodes; only reads; may do everything'),
     nodes: z.array(idSchema).min(1, NEEDS_NODES).optional().describe('the nodes that a `node` token acts for'),
     namespace: idSchema.optional().describe('only there; everywhere where absent'),
-    created: time.optional().describe('for people'),
+    created: time.optional().describe('when it was made; for people'),
     expires: time.optional().describe('not good from then on; absent: good until it is removed'),
   })
   .refine(({ sha256, certificate }) => (sha256 === undefined) !== (certificate === undefined), {
@@ -79,8 +87,10 @@ export const tokensSchema = z
     }
   })
 
+type Times = { readonly [Name in 'created' | 'expires']?: Date | string | undefined }
+
 /** Who may enter, and what it may do: by the SHA-256 of its token, or by its certificate. */
-export type Token = z.input<typeof tokenSchema>
+export type Token = Omit<z.input<typeof tokenSchema>, keyof Times> & Times
 /** The same, checked: every one has a name. */
 export type NamedToken = z.output<typeof tokenSchema>
 export type Role = Token['role']

@@ -13,16 +13,18 @@ import { keepDescriptors } from './descriptors.ts'
 import { serveEvents } from './events.ts'
 import { answerFailures, checkQueryEncoding } from './failures.ts'
 import { FairQueue } from './fair-queue.ts'
-import { newGuard } from './guard.ts'
+import { openGuard } from './guard.ts'
 import { guardRoutes } from './guarded-routes.ts'
 import { serveHealth } from './health.ts'
 import { defaultLimits, type ServerLimits } from './limits.ts'
+import { serveMetrics } from './metrics/metrics.ts'
 import { serveOpenApi } from './openapi.ts'
 import { Posts } from './posts.ts'
 import { Reading } from './reading.ts'
 import { Streams } from './streams.ts'
+import { TokenGuard } from './token-guard.ts'
 import { TokenStreams } from './token-streams.ts'
-import { Tokens } from './tokens.ts'
+import { type TokenChanges, Tokens } from './tokens.ts'
 import { Unsent } from './unsent.ts'
 import { serveBatch, serveRequests } from './v1.ts'
 import { serveWebSocket } from './web-socket/serve.ts'
@@ -63,7 +65,7 @@ export function buildApp({
 }: AppOptions): FastifyInstance {
   const limits = { ...defaultLimits, ...options.limits }
   const known = tokens && new Tokens(tokens)
-  const guard = newGuard({ tokens: known, allowedHosts, wallMs })
+  const guard = known ? new TokenGuard(known, wallMs) : openGuard(allowedHosts)
   const queue = new FairQueue()
   options.onCatchUp?.((isCatchingUp) => {
     queue.isUrgent = isCatchingUp
@@ -97,13 +99,16 @@ export function buildApp({
   serveWebSocket(app, { service, streams, guard, admission, wrongTokens, limits, timers, log, unsent, ...turns })
   serveClassic(app, { service, streams, guard, posts, log, timers })
   serveHealth(app, service)
+  serveMetrics(app, { service, timers, version: options.version ?? '0.0.0' })
   serveDashboard(app)
   serveOpenApi(app, options.version ?? '0.0.0')
   app.decorate('replaceTokens', (tokens: readonly Token[]) => {
     if (!known) throw new TypeError('tokens: the server was started without; start it again to have them asked for')
-    audit.noteTokens(known.replace(tokens))
+    const changes = known.replace(tokens)
+    audit.noteTokens(changes)
     accounts.forgetConnections()
     tokenStreams.review()
+    return changes
   })
   app.addHook('preClose', async () => {
     streams.close()
@@ -122,6 +127,6 @@ declare module 'fastify' {
      * From now on these tokens are good and no others; throws, and changes nothing, where one is not as it should be. What
      * stays as it was goes on; streams of those that are gone are ended.
      */
-    readonly replaceTokens: (tokens: readonly Token[]) => void
+    readonly replaceTokens: (tokens: readonly Token[]) => TokenChanges
   }
 }

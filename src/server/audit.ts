@@ -7,7 +7,7 @@ import type { TokenChanges } from './tokens.ts'
 
 /** What an operator has done, and how it was answered. Its values are what others wrote: they are data wherever it is shown. */
 export interface AuditEntry {
-  /** The name of the token, or of the entry of a certificate; `anybody` where the server has no tokens. */
+  /** The name of the token, or of the entry of a certificate; `anybody` where the server has no tokens, `tokens file` of what was changed there. */
   readonly who: string
   readonly role?: Role
   /** Where it came from. */
@@ -101,7 +101,7 @@ function answerOf(reply: ReplyOf<RequestType> | undefined, error: unknown): Pick
 
 function changeOf(what: 'add-token' | 'remove-token', { name, role, nodes, namespace }: NamedToken): AuditEntry {
   return {
-    who: 'operator',
+    who: 'tokens file',
     what,
     token: name,
     role,

@@ -34,7 +34,7 @@ export function namesIn(certificate: X509Certificate): readonly string[] {
 }
 
 /** One name of a list, where what could be mistaken for the next one is written as a JSON string. */
-const NAME = /(?:^|, )([^:,"]+):((?:[^,"]|"(?:[^"\\]|\\.)*")*)(?=, |$)/y
+const NAME = /(?:^|, )([^:,"]+):([^,"]*|"(?:[^"\\]|\\.)*")(?=, |$)/y
 
 /** URIs first. Nothing at all where the list is not as it should be. */
 function alternativeNames(list: string): readonly string[] {

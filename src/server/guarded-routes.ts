@@ -25,7 +25,8 @@ export function guardRoutes(
     if (request.is404 || (access && !access.roles))
       return guard.admit(request.raw, { mayNavigate: access?.isPage && request.method === 'GET' })
     request.asker = await identified(request)
-    guard.enter(request.asker, access!)
+    // Where it is written down that somebody has tried, that comes with what it has named.
+    if (!access!.audited) guard.enter(request.asker, access!)
   })
 }
 

@@ -5,8 +5,19 @@
 
 export type { Token } from '../protocol/index.ts'
 export type { Log, LogFields, LogLevel } from '../service/index.ts'
-export { Service, type ServiceOptions, Statistics, systemClock, systemTimers, type Timers } from '../service/index.ts'
+export {
+  Service,
+  type ServiceOptions,
+  Statistics,
+  type StatisticsOptions,
+  systemClock,
+  systemTimers,
+  type Timers,
+} from '../service/index.ts'
 export { type AppOptions, buildApp } from './app.ts'
+export type { AuditEntry, AuditSink } from './audit.ts'
+export { AuditFile } from './audit-file.ts'
 export { jsonLines } from './json-lines.ts'
 export { defaultLimits, limitsFor, type ServerLimits } from './limits.ts'
 export { type ListenOptions, listen } from './listen.ts'
+export { Reload } from './reload.ts'

@@ -4,6 +4,8 @@ import { batchRoute, eventsRoute, type RequestType, type Role, routes, streamRou
 export interface Access {
   /** Those that may. Nothing: everybody, without a token. */
   readonly roles?: readonly Role[]
+  /** Tells of all namespaces: a token that is for one of them may not ask. */
+  readonly isOfAll?: true
   /** `by-admin`: where an admin has asked, as whoever acts for its own nodes is no operator. */
   readonly audited?: 'always' | 'by-admin'
   /** Is for people to look at: links of other sites may lead there. */
@@ -14,7 +16,7 @@ const EVERYBODY: Access = {}
 const PAGE: Access = { isPage: true }
 const READS: Access = { roles: ['node', 'observe', 'admin'] }
 const ACTS: Access = { roles: ['node', 'admin'] }
-const WATCHES: Access = { roles: ['observe', 'admin'] }
+const WATCHES: Access = { roles: ['observe', 'admin'], isOfAll: true }
 const OPERATES: Access = { roles: ['admin'], audited: 'always' }
 
 /**
@@ -49,7 +51,7 @@ export const requestAccess: Readonly<Record<RequestType, Access>> = {
 }
 
 /** Every other route. The requests that come in a batch or on a stream have rows of their own. */
-export const pathAccess = {
+const pathAccess = {
   [`POST ${batchRoute.path}`]: READS,
   [`GET ${eventsRoute.path}`]: READS,
   [`GET ${streamRoute.path}`]: READS,
@@ -65,6 +67,7 @@ export const pathAccess = {
   'HEAD /readyz': EVERYBODY,
   'GET /openapi.json': EVERYBODY,
   'GET /metrics': WATCHES,
+  'HEAD /metrics': WATCHES,
   'GET /': PAGE,
   'HEAD /': PAGE,
   'GET /assets/:name': EVERYBODY,

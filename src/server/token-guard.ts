@@ -43,10 +43,11 @@ export class TokenGuard implements Guard {
     return this.#isExpired(token) ? expiredText(token) : undefined
   }
 
-  enter(asker: Asker, { roles }: Access): void {
-    const { role } = this.#known(asker)
-    if (!roles || roles.includes(role)) return
-    throw forbidden(role === 'observe' ? READS_ONLY : `This takes an ${roles.join(' or ')} token.`)
+  enter(asker: Asker, { roles, isOfAll }: Access): void {
+    const { role, namespace } = this.#known(asker)
+    if (roles && !roles.includes(role))
+      throw forbidden(role === 'observe' ? READS_ONLY : `This takes an ${roles.join(' or ')} token.`)
+    if (isOfAll && namespace !== undefined) throw forbidden(ALL_NAMESPACES)
   }
 
   who(asker: Asker): Who {
@@ -125,6 +126,7 @@ const NOT_KNOWN = 'The server does not know this token; send one of those that i
 const UNKNOWN_CERTIFICATE =
   'The server has no entry for this certificate; send a token, or have one written: `certificate` in its [[tokens]].'
 const NODE_RULE = 'The token does not act for this node.'
+const ALL_NAMESPACES = 'This tells of all namespaces, and the token is for one.'
 const READS_ONLY = 'An observe token only reads.'
 
 function expiredText({ expires }: NamedToken): string {

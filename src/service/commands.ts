@@ -1,5 +1,5 @@
 import type { Command } from '../core/index.ts'
-import type { Request, ServiceRequest, ServiceRequestType } from '../protocol/index.ts'
+import type { Request, ServiceRequest } from '../protocol/index.ts'
 
 /** How long a place in line of a request without a session lives after its last sign of life. */
 const PLACE_TTL_MS = 60_000
@@ -16,7 +16,7 @@ const STEPPING = [
   'add-reference',
   'release-reference',
   'leave-place',
-] as const satisfies readonly ServiceRequestType[]
+] as const satisfies readonly ServiceRequest['type'][]
 
 export type Stepping = Extract<Request, { type: (typeof STEPPING)[number] }>
 
@@ -35,7 +35,7 @@ const READING: ReadonlySet<string> = new Set([
   'get-policy',
   'get-timeline',
   'get-overview',
-] as const satisfies readonly ServiceRequestType[])
+] as const satisfies readonly ServiceRequest['type'][])
 
 export function isReading({ type }: Request): boolean {
   return READING.has(type)

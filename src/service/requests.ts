@@ -10,6 +10,7 @@ import {
 } from '../core/index.ts'
 import {
   type ErrorBody,
+  type ErrorCode,
   errorBody,
   jsonBytes,
   type Quotas,
@@ -54,6 +55,9 @@ export interface RequestLimits {
   readonly version?: string | undefined
 }
 
+/** What some request is answered. */
+export type AnyReply = ReplyOf<RequestType>
+
 /** A command, the resource that it is for, and what is known of whoever gives it. */
 export interface Commanded<C extends Acquire | Release> {
   readonly address: Address
@@ -73,10 +77,16 @@ export class Requests {
     this.#limits = limits
     this.#quotas = new NodeQuotas(store, limits.quotas)
     this.gauges = new StoreGauges(store, limits.statistics)
+    // What waited before this process began, and what the policy names.
+    if (limits.statistics) this.gauges.read().catch(() => {})
   }
 
   /** `pace`: of those that may take long. */
-  async answer(request: ServiceRequest, facts: Facts, pace: Pace): Promise<ReplyOf<RequestType>> {
+  async answer(request: ServiceRequest, facts: Facts, pace: Pace): Promise<AnyReply> {
+    return this.#counted(request, await this.#answer(request, facts, pace))
+  }
+
+  async #answer(request: ServiceRequest, facts: Facts, pace: Pace): Promise<AnyReply> {
     if (isStepping(request)) return this.#step(request, facts)
     const store = this.#store
     switch (request.type) {
@@ -121,11 +131,11 @@ export class Requests {
   }
 
   /** The same for one that is a step, at once; not to be told before it is durable. */
-  answerNow(direct: DirectSteps, request: Stepping, facts: Facts): ReplyOf<RequestType> {
-    if (this.#isTooLarge(request)) return errorBody('too-large', this.#tooLarge())
+  answerNow(direct: DirectSteps, request: Stepping, facts: Facts): AnyReply {
+    if (this.#isTooLarge(request)) return this.#counted(request, errorBody('too-large', this.#tooLarge()))
     const reply = direct.step(request, commandOf(request), this.#factsFor(request, facts))
     if (reply.status === 'skip') this.#skipped(request, request, reply)
-    return explainedTo(request, reply)
+    return this.#counted(request, explainedTo(request, reply))
   }
 
   /** The same for a command that is no request of `/v1`. */
@@ -133,7 +143,7 @@ export class Requests {
     const { address, command, facts } = commanded
     const reply = await this.#store.step(address, command, this.#factsFor(command, facts))
     if (reply.status === 'skip') this.#skipped(address, command, reply)
-    return explained<ReplyTo<C>>(reply)
+    return this.#counted(command, explained<ReplyTo<C>>(reply))
   }
 
   commandNow<C extends Acquire | Release>(
@@ -142,10 +152,10 @@ export class Requests {
   ): Explained<ReplyTo<C>> {
     const reply = direct.step(address, command, this.#factsFor(command, facts))
     if (reply.status === 'skip') this.#skipped(address, command, reply)
-    return explained<ReplyTo<C>>(reply)
+    return this.#counted(command, explained<ReplyTo<C>>(reply))
   }
 
-  async #step(request: Stepping, facts: Facts): Promise<ReplyOf<RequestType>> {
+  async #step(request: Stepping, facts: Facts): Promise<AnyReply> {
     if (this.#isTooLarge(request)) return errorBody('too-large', this.#tooLarge())
     const reply = await this.#store.step(
       addressOf(request),
@@ -176,6 +186,14 @@ export class Requests {
       ...(namespace === undefined && { counts }),
       ...seen,
     }
+  }
+
+  #counted<Reply extends { readonly status: string; readonly code?: ErrorCode }>(
+    { type }: { readonly type: ServiceRequest['type'] },
+    reply: Reply,
+  ): Reply {
+    this.#limits.statistics?.answers.count(type, reply)
+    return reply
   }
 
   /** An ask that is answered so at once is no event of the store. */
@@ -237,8 +255,8 @@ export class Requests {
   }
 }
 
-function explainedTo({ type }: Stepping, reply: ReplyTo<Command> | Refused): ReplyOf<RequestType> {
-  if (reply.status !== 'refused') return reply as ReplyOf<RequestType>
+function explainedTo({ type }: Stepping, reply: ReplyTo<Command> | Refused): AnyReply {
+  if (reply.status !== 'refused') return reply as AnyReply
   if (type === 'add-reference' && reply.code === 'busy') return errorBody('busy', REFERENCES_BUSY)
   return errorBody(reply.code)
 }

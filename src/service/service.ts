@@ -1,95 +1,73 @@
 import type { Acquire, Facts, Release, ReplyTo, ResourceView, Skip, Standing } from '../core/index.ts'
-import {
-  errorBody,
-  LIMITS,
-  type ReplyOf,
-  type RequestOf,
-  type RequestType,
-  type ServiceRequest,
-  type ServiceRequestType,
-} from '../protocol/index.ts'
+import { errorBody, LIMITS, type ReplyOf, type RequestOf, type ServiceRequest } from '../protocol/index.ts'
 import type { Address, AskAt, Counts, DirectSteps, Store } from '../stores/store.ts'
 import { StoreAvailability } from './availability.ts'
+import { type Asked, Calls, notRead, type Tell } from './calls.ts'
 import type { Sink } from './catch-up.ts'
-import { isReading, isStepping, takesLong } from './commands.ts'
+import { isReading, isStepping } from './commands.ts'
 import type { Scope } from './fan-out.ts'
 import { Listening, type ListenOptions } from './listening.ts'
 import { noLog } from './log.ts'
-import { AskerGone, ReadBudget } from './read-budget.ts'
+import { AskerGone, type BudgetOptions, ReadBudget } from './read-budget.ts'
 import { ReadTurns } from './read-turns.ts'
-import { type Commanded, type Explained, Requests } from './requests.ts'
+import { type AnyReply, type Commanded, type Explained, Requests } from './requests.ts'
 import type { ServiceOptions } from './service-options.ts'
+import type { Statistics } from './statistics/statistics.ts'
+import type { Gauged } from './store-gauges.ts'
 import { Sweeper } from './sweeper.ts'
 import { systemTimers } from './timers.ts'
 
-/** A request that has been checked, and what is known of whoever asks. */
-export interface Asked {
-  readonly request: ServiceRequest
-  readonly facts: Facts
-}
-
-/** Given the reply to the request at this place of the list, or what was thrown in its place. */
-type Tell = (index: number, reply: ReplyOf<RequestType> | undefined, error?: unknown) => void
-
-/** Requests that were given together, and what becomes of them. */
-interface Calling {
-  readonly asked: readonly Asked[]
-  readonly tell: Tell
-  readonly budget: ReadBudget
-}
-
-/** See `Service.budget`. */
-interface BudgetOptions {
-  readonly bytes?: number | undefined
-  readonly isGone?: () => boolean
-}
-
-const neverGone = () => false
-
 /** Core and store, joined: requests in, replies out, events to those who listen, deadlines kept. */
 export class Service {
+  /** What was seen so far; absent where nobody counts. */
+  readonly statistics: Statistics | undefined
   readonly #store: Store
   readonly #requests: Requests
   readonly #listening: Listening
   readonly #sweeper: Sweeper
   readonly #availability: StoreAvailability
+  readonly #calls: Calls
   readonly #readTurns: ReadTurns
   /** Of what is not told as a reply, or goes on to its end whoever has gone. */
   readonly #unhurried: ReadBudget
 
   constructor(options: ServiceOptions) {
-    const { store, timers = systemTimers, waiterLimit = 1_000_000, eventLimit = 4_096, statistics } = options
+    const { store, statistics, timers = systemTimers, waiterLimit = 1_000_000, eventLimit = 4_096 } = options
     const { instance = '', log = noLog, resultLimit = LIMITS.resultBytes, readTurns = new ReadTurns() } = options
     this.#readTurns = readTurns
     this.#unhurried = this.budget({ bytes: Infinity })
     this.#store = store
+    this.statistics = statistics
     this.#requests = new Requests(store, { ...options, waiters: waiterLimit, resultBytes: resultLimit })
-    this.#availability = new StoreAvailability(log)
+    this.#availability = new StoreAvailability(log, statistics)
     this.#sweeper = new Sweeper(store, { timers, availability: this.#availability })
+    this.#calls = new Calls({
+      ...{ store, statistics, requests: this.#requests, availability: this.#availability },
+      call: (request, facts, budget) => this.call(request, facts, budget),
+      arm: () => this.#sweeper.arm(),
+    })
     // An event may be another process's: then its deadlines are news here.
     const onNews = () => this.#sweeper.arm()
     this.#listening = new Listening(store, { timers, eventLimit, instance, onNews, readTurns, statistics })
-    // What waited before this process began, and what the policy names.
-    if (statistics) void this.#requests.gauges.read().catch(() => {})
   }
 
   /**
    * What the reads of one asker may cost. `bytes`: what they are told in all, about. `isGone`: whether it does not wait for its
    * answer any more; then what it has not been told yet is not read.
    */
-  budget({ bytes = LIMITS.replyBytes, isGone = neverGone }: BudgetOptions = {}): ReadBudget {
-    return new ReadBudget({ turns: this.#readTurns, bytes, isGone })
+  budget(options: BudgetOptions = {}): ReadBudget {
+    return new ReadBudget(this.#readTurns, options)
   }
 
   /** Answers one request that has been checked, by somebody of whom `facts` are known. Throws only what the store throws. */
-  async call<Type extends ServiceRequestType>(
+  async call<Type extends ServiceRequest['type']>(
     request: RequestOf<Type> & { type: Type },
     facts: Facts = {},
     budget?: ReadBudget,
   ): Promise<ReplyOf<Type>> {
     const reply = isReading(request as ServiceRequest)
       ? await this.#read(request as ServiceRequest, facts, budget ?? this.budget())
-      : await this.#availability.watch(this.#requests.answer(request as ServiceRequest, facts, this.#unhurried))
+      : await this.#answer(request as ServiceRequest, facts)
     this.#sweeper.arm()
     return reply as ReplyOf<Type>
   }
@@ -100,10 +78,7 @@ export class Service {
    * returns where none is needed. What comes after one that takes long waits for it; all reads together have one budget.
    */
   callAll(asked: readonly Asked[], tell: Tell, budget: ReadBudget = this.#unhurried): void {
-    const { direct } = this.#store
-    if (direct) this.#stepAll(direct, { asked, tell, budget }, 0)
-    else void this.#callInTurn({ asked, tell, budget })
-    this.#sweeper.arm()
+    this.#calls.begin({ asked, tell, budget })
   }
 
   /** An ask and its release that nobody repeats any more need not be remembered, where the store can forget. */
@@ -168,6 +143,11 @@ export class Service {
     return this.#store.counts()
   }
 
+  /** What the store says of itself; a little old where others have asked just now. */
+  gauges(): Promise<Gauged> {
+    return this.#requests.gauges.read()
+  }
+
   nowMs(): number {
     return this.#store.nowMs()
   }
@@ -194,97 +174,24 @@ export class Service {
       throw error
     }
     this.#sweeper.arm()
-    if (durable) return this.#availability.watch(durable.then(() => reply))
+    if (durable) return this.#availability.step(durable).then(() => reply)
     this.#availability.answered()
     return reply
   }
 
   async #stepLater<C extends Acquire | Release>(commanded: Commanded<C>): Promise<Explained<ReplyTo<C>>> {
-    const reply = await this.#availability.watch(this.#requests.command(commanded))
+    const reply = await this.#availability.step(this.#requests.command(commanded))
     this.#sweeper.arm()
     return reply
   }
 
-  /** Those from a place on, as far as the first that takes long; that one, and what comes after it, follows. */
-  #stepAll(direct: DirectSteps, calling: Calling, from: number): void {
-    const { asked, tell } = calling
-    const replies: (ReplyOf<RequestType> | undefined)[] = []
-    let end = from
-    let durable: Promise<void> | undefined
-    try {
-      for (; end < asked.length; end++) {
-        const { request, facts } = asked[end]!
-        if (isStepping(request)) replies.push(this.#requests.answerNow(direct, request, facts))
-        else if (takesLong(request)) break
-        else {
-          replies.push(undefined)
-          void this.#callOne(calling, end)
-        }
-      }
-      durable = direct.durable()
-    } catch (error) {
-      // The store has gone away: of what was done before that in this turn, nobody is told that it counts.
-      this.#availability.failed(error)
-      for (let index = from; index < asked.length; index++) {
-        if (isStepping(asked[index]!.request)) tell(index, undefined, error)
-        else if (index >= from + replies.length) void this.#callOne(calling, index)
-      }
-      return
-    }
-    const tellAll = (error?: unknown) => {
-      if (error === undefined) this.#availability.answered()
-      else this.#availability.failed(error)
-      for (const [index, reply] of replies.entries())
-        if (reply) tell(from + index, error === undefined ? reply : undefined, error)
-    }
-    if (durable) durable.then(() => tellAll(), tellAll)
-    else tellAll()
-    if (end < asked.length) void this.#goOn(direct, calling, end)
+  #answer(request: ServiceRequest, facts: Facts): Promise<AnyReply> {
+    const answer = this.#requests.answer(request, facts, this.#unhurried)
+    return isStepping(request) ? this.#availability.step(answer) : this.#availability.watch(answer)
   }
 
-  async #goOn(direct: DirectSteps, calling: Calling, from: number): Promise<void> {
-    const { asked } = calling
-    let next = from
-    for (; next < asked.length && takesLong(asked[next]!.request); next++)
-      if (!this.#refusesOne(calling, next)) await this.#callOne(calling, next)
-    if (next === asked.length) return
-    this.#stepAll(direct, calling, next)
-    this.#sweeper.arm()
-  }
-
-  /** Steps of several resources go together; whatever else there is comes after those before it. */
-  async #callInTurn(calling: Calling): Promise<void> {
-    const under: Promise<void>[] = []
-    for (const [index, { request }] of calling.asked.entries()) {
-      if (this.#refusesOne(calling, index)) continue
-      if (!isStepping(request)) await Promise.all(under.splice(0))
-      const called = this.#callOne(calling, index)
-      if (isStepping(request)) under.push(called)
-      else await called
-    }
-  }
-
-  /** Whether nothing is to be waited for: all that may be read has been. */
-  #refusesOne({ asked, tell, budget }: Calling, index: number): boolean {
-    if (!budget.isSpent || !isReading(asked[index]!.request)) return false
-    tell(index, errorBody('not-read'))
-    return true
-  }
-
-  async #callOne({ asked, tell, budget }: Calling, index: number): Promise<void> {
-    const { request, facts } = asked[index]!
-    let reply: ReplyOf<RequestType> | undefined
-    let failure: unknown
-    try {
-      reply = await this.call(request, facts, budget)
-    } catch (error) {
-      failure = error
-    }
-    tell(index, reply, failure)
-  }
-
-  async #read(request: ServiceRequest, facts: Facts, budget: ReadBudget): Promise<ReplyOf<RequestType>> {
-    if (budget.isSpent) return errorBody('not-read')
+  async #read(request: ServiceRequest, facts: Facts, budget: ReadBudget): Promise<AnyReply> {
+    if (budget.isSpent) return notRead(this.statistics)
     try {
       const turn = budget.pause()
       if (turn) await turn

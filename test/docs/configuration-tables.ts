@@ -6,11 +6,13 @@ import { defaultNamespacePolicy, plainOperation } from '../../src/core/policy.ts
 import { QUOTAS } from '../../src/protocol/limits.ts'
 import { namespacePolicySchema, operationPolicySchema } from '../../src/protocol/requests.ts'
 import { examplesOf, storeTable } from '../../src/stores/table.ts'
+import { code, table } from './tables.ts'
 
 /* The tables of docs/configuration.md, from the code that reads the configuration. */
 
 interface JsonSchema {
   readonly type?: string
+  readonly format?: string
   readonly description?: string
   readonly enum?: readonly unknown[]
   readonly minimum?: number
@@ -19,13 +21,6 @@ interface JsonSchema {
   readonly additionalProperties?: JsonSchema | boolean
   readonly items?: JsonSchema
   readonly required?: readonly string[]
-}
-
-const code = (text: string) => `\`${text}\``
-
-function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  return [line(columns), line(columns.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
 function serveRow(key: string, setting: Setting): readonly string[] {
@@ -43,11 +38,12 @@ function serveRow(key: string, setting: Setting): readonly string[] {
   ]
 }
 
-function typeOf({ type, enum: choices, items, minimum, maximum }: JsonSchema): string {
+function typeOf({ type, format, enum: choices, items, minimum, maximum }: JsonSchema): string {
   if (choices) return choices.map((choice) => code(String(choice))).join(', ')
   if (type === 'array') return `a list of ${typeOf(items ?? {})}`
   if (type === 'boolean') return '`true`, `false`'
   if (type === 'object') return 'a table'
+  if (format === 'date-time') return 'a time with its zone'
   if (type !== 'integer') return 'text'
   // What a schema says where nothing was said.
   const max = maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum

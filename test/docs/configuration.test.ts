@@ -1,25 +1,18 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { readConfigFile } from '../../src/cli/config/file.ts'
 import { configurationTables } from './configuration-tables.ts'
+import { readPage, root } from './page.ts'
+import { expectTables } from './tables.ts'
 
 /* docs/configuration.md has the tables that the code makes. `npm run docs:configuration` writes them. */
 
-const path = fileURLToPath(new URL('../../docs/configuration.md', import.meta.url))
-const TABLE = /<!-- table: (\w+) -->\n(.*?)\n?<!-- end -->/gs
+const path = 'docs/configuration.md'
 
 test('the page has every table, as the code makes it', () => {
-  const page = readFileSync(path, 'utf8')
-  const actual = page.replaceAll(TABLE, (_, name: string) => {
-    const made = configurationTables[name]
-    return `<!-- table: ${name} -->\n\n${made ?? 'there is no such table'}\n\n<!-- end -->`
-  })
-  if (process.env.REWRITE) writeFileSync(path, actual)
-  else expect(page).toBe(actual)
-  expect([...page.matchAll(TABLE)].map(([, name]) => name)).toEqual(Object.keys(configurationTables))
+  expectTables(path, configurationTables)
 })
 
 test('every key of every table says what it is', () => {
@@ -30,7 +23,7 @@ test('every key of every table says what it is', () => {
 })
 
 test('the file that the page shows is one that the server takes', () => {
-  const [, text = ''] = /^```toml\n(.*?)^```/ms.exec(readFileSync(path, 'utf8')) ?? []
+  const { text } = readPage(path).blocks.find(({ language }) => language === 'toml')!
   const folder = mkdtempSync(join(tmpdir(), 'baton-page-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   writeFileSync(join(folder, 'baton.toml'), text)
@@ -39,4 +32,15 @@ test('the file that the page shows is one that the server takes', () => {
   expect(tokens).toHaveLength(1)
   expect(quotas).toEqual({ node: { places: 10_000 } })
   expect(policy?.namespaces.default).toHaveProperty('operations.compile.attempts', 3)
+})
+
+test('every variable that the code knows is on some page', () => {
+  const read = (folder: string, ending: string) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith(ending) && !/\.test\.|^testing\//.test(path))
+      .map((path) => readFileSync(join(root, folder, path), 'utf8'))
+      .join('\n')
+  const named = new Set(read('src', '.ts').match(/\b(?:BATON_[A-Z_]*[A-Z]|PORT|ALLOW_MULTI_NODE_DOWNLOAD)\b/g))
+  const pages = [read('docs', '.md'), ...['README.md', 'CONTRIBUTING.md'].map((path) => readPage(path).text)].join('\n')
+  expect([...named].filter((name) => !pages.includes(name))).toEqual([])
 })

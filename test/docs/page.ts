@@ -33,8 +33,8 @@ export function readPage(path: string): Page {
 }
 
 export function pageOf(text: string): Page {
-  // Code has neither links nor headings. As many lines stay.
-  const prose = text.replaceAll(FENCE, (block) => block.replaceAll(/[^\n]/g, ''))
+  // Code has neither links nor headings. All that is beside it stays where it is.
+  const prose = text.replaceAll(FENCE, (block) => block.replaceAll(/[^\n]/g, ' '))
   const headings = [...prose.matchAll(HEADING)].map(([, heading]) => heading!)
   const blocks = [...text.matchAll(FENCE)].map(({ 2: language = '', 3: code = '', index }) => {
     const before = [...prose.slice(0, index).matchAll(HEADING)]

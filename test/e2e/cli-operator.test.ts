@@ -200,6 +200,8 @@ describe.concurrent('every command', () => {
     'policy apply',
     'store check',
     'store repair',
+    'store backup',
+    'store restore',
     'store raise-fences',
     'store migrate',
     'demo',

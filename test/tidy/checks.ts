@@ -152,6 +152,8 @@ export interface ReplacedWord {
   readonly in?: readonly string[]
   /** Only as a name of its own, not as a part of one. */
   readonly isName?: true
+  /** Names that packages have, which are not ours to change. */
+  readonly except?: readonly string[]
 }
 
 export function replacedWords(tree: SourceTree, replaced: readonly ReplacedWord[]): Finding[] {
@@ -160,8 +162,9 @@ export function replacedWords(tree: SourceTree, replaced: readonly ReplacedWord[
     const words = new Map(names.map((name) => [name, ` ${wordsOf(name).join(' ')} `]))
     return replaced
       .filter((each) => each.in === undefined || each.in.some((folder) => isIn(path, folder)))
-      .flatMap(({ word, now, isName }) =>
+      .flatMap(({ word, now, isName, except = [] }) =>
         names
+          .filter((name) => !except.includes(name))
           .filter((name) => (isName ? name === word : words.get(name)!.includes(` ${word} `)))
           .map((name) => ({ path, what: `${name}: not '${word}' but '${now}'` })),
       )

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
+import { isatty } from 'node:tty'
 import type { Command } from 'commander'
 import { type ServeConfig, serveConfig } from '../config/serve-config.ts'
 import { flagOf, type ServeSettings, type Setting, settingRows, variablesOf } from '../config/serve-settings.ts'
+import { WatchedFiles } from '../config/watched-files.ts'
 import type { AddCommand, CliContext, RunningServer } from '../context.ts'
 import { EXIT, Exit } from '../exit.ts'
 import { hearing } from '../interrupt.ts'
@@ -24,6 +26,7 @@ The flags of queueing and exclusion are those of the namespace 'default'. The TO
   port = 8086
   allowed_hosts = ["baton.example"]
   result_limit = "64KiB"
+  audit = "audit.jsonl"
   [quotas.node]                # of one node; [quotas.token]: of all nodes of a token together
   sessions = 10000
   places = 2000000             # grants, and places in line
@@ -31,7 +34,7 @@ The flags of queueing and exclusion are those of the namespace 'default'. The TO
   [tls]
   cert = "server.pem"
   key = "server.key"
-  [[tokens]]
+  [[tokens]]                   # \`baton token new\` makes these, in a file of their own
   sha256 = "…"                 # printf %s TOKEN | sha256sum
   role = "node"                # or observe, admin
   nodes = ["node-a"]
@@ -39,6 +42,8 @@ The flags of queueing and exclusion are those of the namespace 'default'. The TO
   waitersOnSuccess = "skip"    # done once: those who waited skip (default: the next one is granted)
   keepMs = 3600000             # and so do those who come within the hour
   attempts = 3                 # three failures in a row end the queue
+
+Tokens and certificates are read anew when their files change, and on SIGHUP.
 
 Example:
   $ baton serve --port 0 --store file:/var/lib/baton
@@ -67,16 +72,37 @@ function addOptions(serving: Command, key: string, setting: Setting, { stores }:
 
 async function serve(config: ServeConfig, context: CliContext): Promise<number> {
   const stopped = new AbortController()
+  let server: RunningServer | undefined
   const untilAsked = async () => {
-    const server = await start(config, context)
+    server = await start(config, context)
+    const watched = watch(config, server)
     say(context.stdout, `baton listening on ${server.url}`)
     if (!stopped.signal.aborted) await once(stopped.signal, 'abort')
+    watched.close()
     const late = setTimeout(() => process.exit(EXIT.ok), STOP_MS)
     await server.stop()
     clearTimeout(late)
   }
-  await hearing(() => stopped.abort(), untilAsked)
+  const hadTerminal = context.stdout.isTTY
+  const onHangUp = () => {
+    // The terminal has been closed, and nobody is there any more who could end it otherwise.
+    if (hadTerminal && !isatty(1)) stopped.abort()
+    else server?.reload({ isAsked: true })
+  }
+  await hearing(
+    () => stopped.abort(),
+    () => hearing(onHangUp, untilAsked, ['SIGHUP']),
+    ['SIGINT', 'SIGTERM'],
+  )
   return EXIT.ok
+}
+
+function watch({ reloadable: { files } }: ServeConfig, server: RunningServer): WatchedFiles {
+  return new WatchedFiles(files, {
+    onChange: () => server.reload({ isAsked: false }),
+    onTrouble: (folder, { message: error }) =>
+      server.warn('changes of files are not noticed: send SIGHUP after each', { folder, error }),
+  })
 }
 
 async function start(config: ServeConfig, context: CliContext): Promise<RunningServer> {

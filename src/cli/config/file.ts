@@ -1,6 +1,6 @@
 import { parse, TomlError } from 'smol-toml'
 import { z } from 'zod'
-import type { Token } from '../../protocol/index.ts'
+import type { NamedToken } from '../../protocol/index.ts'
 import { tokensSchema } from '../../protocol/schemas.ts'
 import { UsageError } from '../exit.ts'
 import { readText } from './read-text.ts'
@@ -76,8 +76,13 @@ function settingsInFile() {
   })
 }
 
-export function readTokensFile(path: string): readonly Token[] {
-  return checked(tokensFileSchema, readToml(path), path).tokens
+export function readTokensFile(path: string): readonly NamedToken[] {
+  return parseTokens(readText(path), path)
+}
+
+/** The tokens in the text of such a file. */
+export function parseTokens(text: string, path: string): readonly NamedToken[] {
+  return checked(tokensFileSchema, parseToml(text, path), path).tokens
 }
 
 export function parseToml(text: string, path: string): unknown {

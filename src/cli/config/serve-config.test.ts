@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { QUOTAS } from '../../protocol/index.ts'
+import { newCertificate } from '../../testing/unit/certificates.ts'
 import { UsageError } from '../exit.ts'
 import { serveConfig } from './serve-config.ts'
 import type { ServeSettings } from './serve-settings.ts'
@@ -121,7 +122,8 @@ describe('the configuration of serve', () => {
   test('tokens of a file of their own replace those of the config', () => {
     const config = file(`[[tokens]]\nsha256 = "${sha256}"\nrole = "admin"`)
     const tokens = file(`[[tokens]]\nsha256 = "${sha256.toUpperCase()}"\nrole = "node"\nnodes = ["a"]\nnamespace = "n"`)
-    expect(resolve({ config, tokens }).tokens).toEqual([{ sha256, role: 'node', nodes: ['a'], namespace: 'n' }])
+    const token = { name: 'abababab', sha256, role: 'node', nodes: ['a'], namespace: 'n' }
+    expect(resolve({ config, tokens }).tokens).toEqual([token])
   })
 
   test.each(['', 'tokens = []'])('a file of tokens with none in it (%j) lets nobody in unseen', (text) => {
@@ -189,6 +191,49 @@ describe('the configuration of serve', () => {
   ])('%s is no limit for a result', (resultLimit, sentence) => {
     expect(() => resolve({ resultLimit })).toThrow(UsageError)
     expect(() => resolve({ resultLimit })).toThrow(sentence)
+  })
+
+  test('tokens and certificates are read anew from where they came from', () => {
+    const { cert, key } = newCertificate()
+    const tls = { tlsCert: file(cert), tlsKey: file(key) }
+    const tokens = file(`[[tokens]]\nsha256 = "${sha256}"\nrole = "admin"`)
+    const { reloadable } = resolve({ ...tls, tokens, config: file('port = 1') })
+    expect(reloadable.files).toEqual([tokens, tls.tlsCert, tls.tlsKey])
+    writeFileSync(tokens, `[[tokens]]\nname = "eyes"\nsha256 = "${sha256}"\nrole = "observe"`)
+    expect(reloadable.readTokens()).toMatchObject([{ name: 'eyes' }])
+    const other = newCertificate()
+    writeFileSync(tls.tlsCert, other.cert)
+    // Of another key: as good as none.
+    expect(() => reloadable.readTls()).toThrow(/TLS cannot use .*belong together/)
+    writeFileSync(tls.tlsKey, other.key)
+    expect(reloadable.readTls()).toEqual(other)
+    writeFileSync(tokens, 'tokens = []')
+    expect(() => reloadable.readTokens()).toThrow(/there is none/)
+  })
+
+  test('tokens of the configuration are read anew too, and it may get its first ones', () => {
+    const config = file('port = 1')
+    const { reloadable } = resolve({ config })
+    expect([reloadable.files, reloadable.readTokens()]).toEqual([[config], []])
+    writeFileSync(config, `[[tokens]]\nsha256 = "${sha256}"\nrole = "admin"`)
+    expect(reloadable.readTokens()).toHaveLength(1)
+    expect(resolve({}).reloadable.files).toEqual([])
+  })
+
+  test('a certificate among the tokens needs an authority whose certificates are asked for', () => {
+    const { cert, key } = newCertificate()
+    const tls = { tlsCert: file(cert), tlsKey: file(key) }
+    const tokens = file('[[tokens]]\ncertificate = "CN=node-a"\nrole = "observe"')
+    expect(() => resolve({ tokens })).toThrow(UsageError)
+    expect(() => resolve({ tokens, ...tls })).toThrow(/CN=node-a.*name the authority .* --tls-ca FILE$/)
+    expect(resolve({ tokens, ...tls, tlsCa: tls.tlsCert }).tokens).toHaveLength(1)
+  })
+
+  test('the audit file is named by flag, environment or file', () => {
+    expect(resolve({}).audit).toBeUndefined()
+    expect(resolve({ config: file('audit = "a.jsonl"') }).audit).toBe('a.jsonl')
+    expect(resolve({}, { BATON_AUDIT: 'b.jsonl' }).audit).toBe('b.jsonl')
+    expect(resolve({ audit: 'c.jsonl' }, { BATON_AUDIT: 'b.jsonl' }).audit).toBe('c.jsonl')
   })
 
   test('a file that is not there is refused by name', () => {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { Policy } from '../../core/index.ts'
-import { QUOTAS, type Quotas, type Token } from '../../protocol/index.ts'
+import { type NamedToken, QUOTAS, type Quotas, type Token } from '../../protocol/index.ts'
 import { policySchema } from '../../protocol/schemas.ts'
 import { UsageError } from '../exit.ts'
 import { settingsOfEnvironment } from './environment.ts'
@@ -26,6 +26,18 @@ export interface ServeConfig {
   readonly quotas: Quotas
   /** PEM text, not paths. With `ca`, clients need a certificate of it. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string }
+  /** The path of a file for what operators do. Default: the log. */
+  readonly audit?: string | undefined
+  readonly reloadable: Reloadable
+}
+
+/** What a server takes anew while it runs, from the files where it came from. */
+interface Reloadable {
+  /** Their paths. */
+  readonly files: readonly string[]
+  /** As they are now; throws where a server could not be started with them. */
+  readTokens(): readonly Token[]
+  readTls(): ServeConfig['tls']
 }
 
 interface ServeSources {
@@ -40,7 +52,7 @@ export function serveConfig({ flags, env, warn }: ServeSources): ServeConfig {
   const file = said.config === undefined ? { settings: {} } : readConfigFile(said.config)
   const settings = settle({ ...file.settings, ...present(said) })
   const { host, port, store, resultLimit, insecure } = settings
-  const tokens = settings.tokens === undefined ? (file.tokens ?? []) : readTokensFile(settings.tokens)
+  const tokens = tokensOf(settings, file)
   if (!isLoopback(host) && tokens.length === 0 && !insecure) {
     throw new UsageError(
       `${host} can be reached from other machines; name tokens with --tokens FILE, ` +
@@ -59,6 +71,8 @@ export function serveConfig({ flags, env, warn }: ServeSources): ServeConfig {
     resultLimit,
     quotas: quotasOf(file),
     tls: tlsOf(settings),
+    audit: settings.audit,
+    reloadable: reloadableOf(settings),
   }
 }
 
@@ -69,6 +83,27 @@ function isLoopback(host: string): boolean {
 
 function quotasOf({ quotas }: ConfigFile): Quotas {
   return { node: { ...QUOTAS.node, ...quotas?.node }, token: { ...QUOTAS.token, ...quotas?.token } }
+}
+
+function reloadableOf(settings: SettledSettings): Reloadable {
+  const { tokens = settings.config, tlsCert, tlsKey, tlsCa } = settings
+  return {
+    files: [tokens, tlsCert, tlsKey, tlsCa].filter((path) => path !== undefined),
+    readTokens: () => tokensOf(settings, settings.config === undefined ? undefined : readConfigFile(settings.config)),
+    readTls: () => tlsOf(settings),
+  }
+}
+
+function tokensOf({ tokens: path, tlsCa }: SettledSettings, file?: Pick<ConfigFile, 'tokens'>): readonly NamedToken[] {
+  const tokens = path === undefined ? (file?.tokens ?? []) : readTokensFile(path)
+  const shown = tokens.find(({ certificate }) => certificate !== undefined)
+  if (shown && tlsCa === undefined) {
+    throw new UsageError(
+      `the tokens name a certificate (${shown.certificate}), and clients are asked for none; ` +
+        'name the authority of those that they may show with --tls-ca FILE',
+    )
+  }
+  return tokens
 }
 
 /** The switches of the flags are those of the namespace `default`. */

@@ -33,6 +33,12 @@ const serveSettings = {
   store: { kind: text, value: 'url', toml: 'store', default: DEFAULT_STORE, says: 'where the state is kept: STORES' },
   config: { kind: file, value: 'file', says: 'a TOML file' },
   tokens: { kind: file, value: 'file', says: 'a TOML file of [[tokens]] that may enter' },
+  audit: {
+    kind: file,
+    value: 'file',
+    toml: 'audit',
+    says: 'a file to which what operators do is appended, as lines of JSON; without one it is in the log',
+  },
   insecure: { kind: aSwitch, toml: 'insecure', default: 'false', says: 'listen beyond loopback without tokens' },
   allowedHost: {
     kind: hostNames,

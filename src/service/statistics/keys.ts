@@ -23,15 +23,14 @@ class OfNamespace {
   readonly name: string
   readonly window: Window
   readonly keys = new Map<string, Key>()
-  /** Of operations that there is no room for. */
-  readonly others: Key
+  /** Of operations that there is no room for, where there are such. */
+  others: Key | undefined
   /** The number of the lookup that it was last needed for. */
   usedAt = 0
 
-  constructor(name: string, window: Window, others: Series) {
+  constructor(name: string, window: Window) {
     this.name = name
     this.window = window
-    this.others = { operation: '', inNamespace: this, series: others, held: undefined }
   }
 }
 
@@ -83,13 +82,13 @@ export class Keys {
     this.series.use(policy)
     for (const { name, keys, others } of this.#namespaces.values()) {
       for (const key of keys.values()) key.series = this.series.of(name, key.operation)
-      others.series = this.series.of(name, others.operation)
+      if (others) others.series = this.series.of(name, others.operation)
     }
   }
 
   #addNamespace(name: string, atMs: number): OfNamespace {
     if (this.#namespaces.size >= NAMESPACES) this.#evict()
-    const inNamespace = new OfNamespace(name, this.newWindow(atMs), this.series.of(name, ''))
+    const inNamespace = new OfNamespace(name, this.newWindow(atMs))
     this.#namespaces.set(name, inNamespace)
     return inNamespace
   }
@@ -97,11 +96,16 @@ export class Keys {
   #addOperation(inNamespace: OfNamespace, operation: string): Key {
     const series = this.series.of(inNamespace.name, operation)
     const room = series.operation === operation ? OPERATIONS : UNNAMED_OPERATIONS
-    if (this.#operations >= room) return inNamespace.others
+    if (this.#operations >= room) return this.#othersOf(inNamespace)
     const key: Key = { operation, inNamespace, series, held: new HeldTimes() }
     inNamespace.keys.set(operation, key)
     this.#operations++
     return key
+  }
+
+  #othersOf(inNamespace: OfNamespace): Key {
+    inNamespace.others ??= { operation: '', inNamespace, series: this.series.of(inNamespace.name, ''), held: undefined }
+    return inNamespace.others
   }
 
   #evict(): void {

@@ -8,7 +8,7 @@ const BOUNDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800,
 const OTHER = 'other'
 
 /** So many namespaces and operations are counted by name. What comes later is counted among the others. */
-const NAMED = 1_000
+const NAMED = 500
 
 /** What this process has done for one operation of one namespace, as others add it up over processes. */
 export class Series {

@@ -1,6 +1,8 @@
 import { defaultPolicy, type Policy } from '../../core/index.ts'
 import type { Overview, PastGrant } from '../../protocol/index.ts'
 import type { Address, QueueDepth, StoreEvent } from '../../stores/store.ts'
+import { Answers } from './answers.ts'
+import { Buckets } from './buckets.ts'
 import { type Key, Keys } from './keys.ts'
 import type { Series } from './series.ts'
 import { Timelines } from './timelines.ts'
@@ -13,6 +15,9 @@ export type Seen = Pick<Overview, 'sinceMs' | 'totals' | 'stepMs' | 'points'>
 
 /** An overview is good for so long: many may ask for it. */
 const SHOWN_MS = 1_000
+
+/** In seconds: from a disk's cache to where requests are given up. */
+const STEP_BOUNDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** What it begins with. */
 export interface StatisticsOptions {
@@ -28,6 +33,9 @@ export interface StatisticsOptions {
  * store; all else is of every event that is heard here. Time is that of the events.
  */
 export class Statistics {
+  /** How long this process has waited for the store to take a step, or all that were asked for together. */
+  readonly storeSteps = new Buckets(STEP_BOUNDS)
+  readonly answers = new Answers()
   readonly #keys: Keys
   readonly #all: Window
   readonly #timelines = new Timelines()
@@ -126,13 +134,13 @@ export class Statistics {
   }
 
   #granted(event: EventOf<'granted'>): void {
-    const { atMs, handOver, waitedMs = 0 } = event
+    const { atMs, handOver, waitedMs } = event
     const { series, inNamespace } = this.#keyOf(event)
     if (!event.elsewhere) {
       series.grants++
       if (handOver) {
         series.handOvers++
-        series.waiting.addMs(waitedMs)
+        if (waitedMs !== undefined) series.waiting.addMs(waitedMs)
       }
     }
     inNamespace.window.granted(atMs)

@@ -1,64 +1,20 @@
 import type { PastGrant } from '../../protocol/index.ts'
 import type { Address, StoreEvent } from '../../stores/store.ts'
+import { Past } from './past.ts'
 
 /** So many grants of one resource are known, and so many in all; fewer where their names and errors are long. */
 const OF_ONE = 50
 const OF_ALL = 20_000
-const LONG = 256
 
 type EventOf<Type extends StoreEvent['type']> = Extract<StoreEvent, { type: Type }>
 
-/** A grant as it begins. */
-type Begun = Pick<
-  PastGrant,
-  'operation' | 'node' | 'owner' | 'fence' | 'attempt' | 'grantedAtMs' | 'handOver' | 'waitedMs'
->
-
-/** A grant, and what has become of it so far. Of one shape, whatever that is. */
-class Past implements PastGrant {
-  readonly operation: string
-  readonly node: string
-  readonly owner: string
-  readonly fence: number
-  readonly attempt: number
-  readonly grantedAtMs: number
-  readonly handOver: boolean
-  readonly waitedMs: number | undefined
-  claimedAtMs: number | undefined = undefined
-  endedAtMs: number | undefined = undefined
-  outcome: PastGrant['outcome'] = undefined
-  error: string | undefined = undefined
-  skips = 0
-
-  constructor(begun: Begun) {
-    this.operation = begun.operation
-    this.node = begun.node
-    this.owner = begun.owner
-    this.fence = begun.fence
-    this.attempt = begun.attempt
-    this.grantedAtMs = begun.grantedAtMs
-    this.handOver = begun.handOver
-    this.waitedMs = begun.waitedMs
-  }
-
-  get weight(): number {
-    const names = this.operation.length + this.node.length + this.owner.length
-    return 1 + Math.floor(names / LONG) + Math.floor((this.error?.length ?? 0) / LONG)
-  }
-}
-
 /** The last grants of one resource, oldest first, among those that were touched before and after it. */
-class Timeline implements Address {
-  readonly namespace: string
-  readonly resource: string
+class Timeline {
+  namespace = ''
+  resource = ''
   readonly grants: Past[] = []
   older: Timeline | undefined
   newer: Timeline | undefined
-
-  constructor({ namespace, resource }: Address) {
-    this.namespace = namespace
-    this.resource = resource
-  }
 
   find(fence: number): Past | undefined {
     for (let index = this.grants.length - 1; index >= 0; index--)
@@ -73,30 +29,29 @@ class Timeline implements Address {
   }
 }
 
-/** The last grants of resources. Those that nothing happens to go first. */
+/** The last grants of resources. Those that nothing happens to go first. What has gone is used again: this is fed with every event. */
 export class Timelines {
   readonly #all = new Map<string, Map<string, Timeline>>()
   #oldest: Timeline | undefined
   #newest: Timeline | undefined
   #weight = 0
+  readonly #freeGrants: Past[] = []
+  readonly #freeTimelines: Timeline[] = []
 
-  of({ namespace, resource }: Address): readonly PastGrant[] {
-    return (
-      this.#all
-        .get(namespace)
-        ?.get(resource)
-        ?.grants.map((grant) => ({ ...grant })) ?? []
-    )
+  of(address: Address): readonly PastGrant[] {
+    return this.#find(address)?.grants.map(({ shown }) => shown) ?? []
   }
 
   granted(event: EventOf<'granted'>): void {
     const timeline = this.#touched(event)
     // The end of the one before was missed: there is one grant of a key at a time.
     const before = timeline.last(event.operation)
-    if (before && before.endedAtMs === undefined) before.endedAtMs = event.atMs
-    const { operation, asker, fence, attempt, handOver, waitedMs, atMs: grantedAtMs } = event
+    if (before && !before.hasEnded) before.end(event.atMs)
+    const { operation, asker, fence, attempt, handOver, waitedMs } = event
+    const grant = this.#freeGrants.pop() ?? new Past()
     const { node, owner } = asker
-    this.#add(timeline, new Past({ operation, node, owner, fence, attempt, grantedAtMs, handOver, waitedMs }))
+    grant.begin({ operation, node, owner, fence, attempt, grantedAtMs: event.atMs, handOver, waitedMs })
+    this.#add(timeline, grant)
   }
 
   claimed(event: EventOf<'claimed'>): void {
@@ -105,14 +60,12 @@ export class Timelines {
   }
 
   ended(event: EventOf<'ended'>): void {
+    const { atMs, fence, outcome } = event
     const timeline = this.#touched(event)
-    const grant = timeline.find(event.fence) ?? this.#addEnded(timeline, event)
-    const { outcome } = event
-    grant.endedAtMs = event.atMs
-    grant.outcome = outcome.outcome
-    if (!('error' in outcome)) return
-    grant.error = outcome.error
-    this.#weight += Math.floor(outcome.error.length / LONG)
+    const grant = timeline.find(fence) ?? this.#addEnded(timeline, event)
+    const { weight } = grant
+    grant.end(atMs, outcome.outcome, 'error' in outcome ? outcome.error : undefined)
+    this.#weight += grant.weight - weight
     this.#makeRoom()
   }
 
@@ -126,8 +79,8 @@ export class Timelines {
   forgetOpen(): void {
     for (let timeline = this.#oldest; timeline; ) {
       const { grants, newer } = timeline
-      const ended = grants.filter(({ endedAtMs }) => endedAtMs !== undefined)
-      for (const grant of grants) if (grant.endedAtMs === undefined) this.#weight -= grant.weight
+      const ended = grants.filter(({ hasEnded }) => hasEnded)
+      for (const grant of grants) if (!grant.hasEnded) this.#weight -= grant.weight
       grants.splice(0, Infinity, ...ended)
       if (ended.length === 0) this.#forget(timeline)
       timeline = newer
@@ -137,18 +90,27 @@ export class Timelines {
   /** One whose beginning was not seen. */
   #addEnded(timeline: Timeline, event: EventOf<'ended'>): Past {
     const { operation, node, owner, fence, attempt, heldMs = 0 } = event
-    const begun = { operation, node, owner, fence, attempt, grantedAtMs: event.atMs - heldMs, handOver: attempt > 1 }
-    return this.#add(timeline, new Past(begun))
+    const grant = new Past()
+    const grantedAtMs = event.atMs - heldMs
+    grant.begin({ operation, node, owner, fence, attempt, grantedAtMs, handOver: attempt > 1 })
+    this.#add(timeline, grant)
+    return grant
   }
 
-  #add({ grants }: Timeline, grant: Past): Past {
-    const place = grants.length === 0 || grants.at(-1)!.fence < grant.fence ? grants.length : placeOf(grants, grant)
-    if (place === grants.length) grants.push(grant)
-    else grants.splice(place, 0, grant)
+  #add({ namespace, resource, grants }: Timeline, grant: Past): void {
+    grant.weigh(namespace, resource)
+    if (grants.length === 0 || grants[grants.length - 1]!.fence < grant.fence) grants.push(grant)
+    else grants.splice(grants.findLastIndex(({ fence }) => fence < grant.fence) + 1, 0, grant)
     this.#weight += grant.weight
-    if (grants.length > OF_ONE) this.#weight -= grants.shift()!.weight
+    if (grants.length > OF_ONE) this.#free(grants.shift()!)
     this.#makeRoom()
-    return grant
+  }
+
+  #free(grant: Past): void {
+    this.#weight -= grant.weight
+    // It may be long, and be kept for nothing.
+    grant.error = undefined
+    this.#freeGrants.push(grant)
   }
 
   #makeRoom(): void {
@@ -156,32 +118,41 @@ export class Timelines {
   }
 
   #forget(timeline: Timeline): void {
-    for (const { weight } of timeline.grants) this.#weight -= weight
+    for (const grant of timeline.grants) this.#free(grant)
+    timeline.grants.length = 0
     this.#unlink(timeline)
     const inNamespace = this.#all.get(timeline.namespace)!
     inNamespace.delete(timeline.resource)
     if (inNamespace.size === 0) this.#all.delete(timeline.namespace)
+    this.#freeTimelines.push(timeline)
   }
 
   #find({ namespace, resource }: Address): Timeline | undefined {
+    const newest = this.#newest
+    if (newest?.resource === resource && newest.namespace === namespace) return newest
     return this.#all.get(namespace)?.get(resource)
   }
 
   #touched(address: Address): Timeline {
-    if (this.#newest && isSame(this.#newest, address)) return this.#newest
-    let timeline = this.#find(address)
-    if (timeline) this.#unlink(timeline)
-    else {
-      timeline = new Timeline(address)
-      const inNamespace = this.#all.get(address.namespace)
-      if (inNamespace) inNamespace.set(address.resource, timeline)
-      else this.#all.set(address.namespace, new Map([[address.resource, timeline]]))
-    }
+    const found = this.#find(address)
+    if (found && found === this.#newest) return found
+    if (found) this.#unlink(found)
+    const timeline = found ?? this.#newTimeline(address)
     timeline.older = this.#newest
     timeline.newer = undefined
     if (this.#newest) this.#newest.newer = timeline
     this.#newest = timeline
     this.#oldest ??= timeline
+    return timeline
+  }
+
+  #newTimeline({ namespace, resource }: Address): Timeline {
+    const timeline = this.#freeTimelines.pop() ?? new Timeline()
+    timeline.namespace = namespace
+    timeline.resource = resource
+    const inNamespace = this.#all.get(namespace)
+    if (inNamespace) inNamespace.set(resource, timeline)
+    else this.#all.set(namespace, new Map([[resource, timeline]]))
     return timeline
   }
 
@@ -191,12 +162,4 @@ export class Timelines {
     if (newer) newer.older = older
     else this.#newest = older
   }
-}
-
-function isSame(one: Address, other: Address): boolean {
-  return one.resource === other.resource && one.namespace === other.namespace
-}
-
-function placeOf(grants: readonly Past[], { fence }: Past): number {
-  return grants.findLastIndex((each) => each.fence < fence) + 1
 }

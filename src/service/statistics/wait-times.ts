@@ -51,5 +51,5 @@ function middleOf(bucket: number): number {
   if (bucket < 2 * CUTS) return bucket
   const power = Math.floor(bucket / CUTS) + CUT_BITS - 1
   const width = 2 ** (power - CUT_BITS)
-  return 2 ** power + (bucket % CUTS) * width + (width - 1) / 2
+  return 2 ** power + (bucket % CUTS) * width + Math.floor((width - 1) / 2)
 }

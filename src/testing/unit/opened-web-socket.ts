@@ -14,7 +14,7 @@ interface OpenOptions {
 }
 
 /** A client with a real WebSocket, and what it has been told; goes with the test. */
-export interface OpenedWebSocket {
+interface OpenedWebSocket {
   readonly webSocket: WebSocket
   readonly frames: ServerFrame[]
   /** Of the answer, where it was no WebSocket. */
