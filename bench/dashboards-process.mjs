@@ -36,7 +36,8 @@ const requests = {
   async open({ count, rows }) {
     open = Array.from({ length: count }, () => new Dashboard({ timers, dial, who }))
     for (const each of open) each.start()
-    while (open.some((each) => each.rows.size < rows)) await pause(50)
+    const isRead = ({ rows: read, listing }) => read.size >= rows && listing.loading.value.state === 'all'
+    while (!open.every(isRead)) await pause(50)
     // What is at the top of the page is what others work on at this moment.
     for (const each of open) each.refresher.show(each.selection.value.names.slice(0, SHOWN))
     return { rows: open[0].rows.size }

@@ -4,13 +4,16 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'vite'
+import { licences } from './bundle.mjs'
 
 const root = fileURLToPath(new URL('../src/dashboard/', import.meta.url))
 
 /** Builds it into `dashboard/` of this folder, with each file also as it travels. */
 export async function buildPage(folder) {
   const outDir = resolve(folder, 'dashboard')
-  await build({
+  // Vite goes by it, and it is another one in tests.
+  process.env.NODE_ENV = 'production'
+  const { output } = await build({
     root,
     configFile: false,
     envDir: false,
@@ -27,6 +30,7 @@ export async function buildPage(folder) {
       reportCompressedSize: false,
     },
   })
+  writeFileSync(join(outDir, 'LICENSES.txt'), licences(output.flatMap(({ moduleIds }) => moduleIds ?? [])))
   for (const path of readdirSync(outDir, { recursive: true, encoding: 'utf8' }))
     if (/\.(html|js|css|svg)$/.test(path)) compress(join(outDir, path))
 }

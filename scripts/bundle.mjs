@@ -39,7 +39,7 @@ export async function bundleMain(folder) {
 }
 
 /** The texts that have to go along with these packages. */
-function licences(moduleIds) {
+export function licences(moduleIds) {
   const folders = new Set(moduleIds.map((id) => /^.*\/node_modules\/(@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? ''))
   folders.delete('')
   return [...folders]

@@ -50,6 +50,18 @@ test('nor does its server', async () => {
   expect((await fetch(`${url}/v1/nothing`)).status).toBe(404)
 })
 
+test('it serves the page, which comes with the licences of what is in it', async () => {
+  const page = await fetch(url)
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+  const text = await page.text()
+  const files = [...text.matchAll(/(?:src|href)="\.(\/assets\/[^"]+)"/g)].map(([, path]) => path)
+  expect(files).toHaveLength(3)
+  for (const file of files) expect((await fetch(url + file)).status, file).toBe(200)
+  const licences = await readFile(join(folder, 'dist/dashboard/LICENSES.txt'), 'utf8')
+  for (const name of ['preact', '@preact/signals', '@preact/signals-core'])
+    expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'))
+})
+
 test('every package in it comes with its licence', async () => {
   const files = (await readdir(join(folder, 'dist/main'))).filter((path) => path.endsWith('.js'))
   const texts = await Promise.all(files.map((path) => readFile(join(folder, 'dist/main', path), 'utf8')))

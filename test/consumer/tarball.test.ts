@@ -25,6 +25,8 @@ test('the tarball has what users can import or start, its declarations, the docs
     .map((path) => `docs/${path}`)
   // The command line is bundled.
   const isBundled = (path: string) => /^dist\/main\/[\w-]+\.js$/.test(path)
+  // The dashboard too, each file also as it travels.
+  const isPage = (path: string) => /^dist\/dashboard\/assets\/[\w-]+\.(js|css|svg)(\.br|\.gz)?$/.test(path)
   const whole = [
     'CHANGELOG.md',
     'LICENSE',
@@ -34,8 +36,11 @@ test('the tarball has what users can import or start, its declarations, the docs
     'package.json',
     'dist/main.js',
     'dist/main/LICENSES.txt',
+    'dist/dashboard/LICENSES.txt',
+    ...['', '.br', '.gz'].map((ending) => `dist/dashboard/index.html${ending}`),
   ]
-  expect(paths.filter((path) => !isBundled(path))).toEqual([...whole, ...docs, ...built].sort())
+  expect(paths.filter(isPage)).toHaveLength(9)
+  expect(paths.filter((path) => !isBundled(path) && !isPage(path))).toEqual([...whole, ...docs, ...built].sort())
 })
 
 test('of the tests it has those of `baton/testing`, and what BATON_HISTORY needs', () => {

@@ -61,7 +61,7 @@ export class Dashboard {
     })
     const { rows, clock, stream } = this
     this.listing = new Listing({ rows, clock, timers, request: (input) => stream.request(input) })
-    this.refresher = new Refresher({ rows, clock, request: (input) => stream.request(input) })
+    this.refresher = new Refresher({ rows, clock, timers, request: (input) => stream.request(input) })
     this.detail = new Detail(stream, clock)
   }
 

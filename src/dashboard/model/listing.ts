@@ -27,9 +27,9 @@ type ListScope = Pick<ListInput, 'namespace' | 'prefix' | 'node'>
 export const ROWS_MAX = 20_000
 /** First those who hold or wait, as far as so many: they are what is looked for. */
 const ACTIVE_FIRST = 1_000
-const PAGE = 250
-/** Others have their turn between two pages. */
-const PAUSE_MS = 40
+const PAGE = 1_000
+/** Others have their turn between two pages: for so long at least, and for so many times as long as the page took. */
+const PAUSE = { leastMs: 40, times: 2 }
 
 /** Reads the list of resources, gently, a page at a time. */
 export class Listing {
@@ -62,7 +62,7 @@ export class Listing {
 
   /** What a search finds beyond what was read, added to it. */
   async search(scope: ListScope): Promise<void> {
-    await this.#pages(scope, { round: this.#round, limit: PAGE * 4 }).catch(() => {})
+    await this.#pages(scope, { round: this.#round, limit: PAGE }).catch(() => {})
   }
 
   stop(): void {
@@ -75,6 +75,7 @@ export class Listing {
     let after: string | undefined
     let count = 0
     do {
+      const askedMs = timers.monoMs()
       const reply = await request({ type: 'list-resources', ...query, waiters: 1, limit: PAGE, after })
       if (round !== this.#round) return false
       if (reply.status === 'refused') throw new Error(reply.message)
@@ -82,7 +83,8 @@ export class Listing {
       rows.put(reply.resources, reply.nowMs)
       count += reply.resources.length
       after = reply.next
-      if (after !== undefined) await new Promise<void>((resolve) => timers.after(PAUSE_MS, resolve))
+      const pauseMs = Math.max(PAUSE.leastMs, PAUSE.times * (timers.monoMs() - askedMs))
+      if (after !== undefined) await new Promise<void>((resolve) => timers.after(pauseMs, resolve))
     } while (after !== undefined && count < limit && round === this.#round)
     return after === undefined
   }

@@ -3,11 +3,13 @@ import { addressOf, type ResourceName } from './name.ts'
 import type { Rows } from './rows.ts'
 import type { ServerClock } from './server-clock.ts'
 import { Disconnected } from './stream.ts'
+import type { PageTimers } from './timers.ts'
 import type { Row } from './why.ts'
 
 interface RefresherOptions {
   readonly rows: Rows
   readonly clock: ServerClock
+  readonly timers: Pick<PageTimers, 'monoMs'>
   readonly request: (input: Extract<RequestInput, { type: 'get-resource' }>) => Promise<ReplyOf<'get-resource'>>
 }
 
@@ -18,6 +20,8 @@ const OTHERS = 15
 const STALE_ON_SCREEN_MS = 3_000
 const STALE_WAITED_FOR_MS = 5_000
 const STALE_MS = 15_000
+/** A server that takes long to answer is asked less: so many times as long it is left alone. */
+const REST_TIMES = 3
 /** More than so many are not worth reading one by one. */
 const CHANGED_MAX = 3_000
 
@@ -27,6 +31,7 @@ export class Refresher {
   readonly #changed = new Set<ResourceName>()
   #shown: readonly ResourceName[] = []
   #isReading = false
+  #notBeforeMs = -Infinity
   /** Where the look for what is stale goes on. */
   #cursor = 0
   /** More has changed than can be followed: the whole list is to be read again. */
@@ -53,11 +58,12 @@ export class Refresher {
 
   /** Reads what is due; another beat meanwhile does nothing. */
   async beat(): Promise<void> {
-    if (this.#isReading) return
+    const { rows, clock, timers, request } = this.#options
+    if (this.#isReading || timers.monoMs() < this.#notBeforeMs) return
     const names = this.#due()
     if (names.length === 0) return
     this.#isReading = true
-    const { rows, clock, request } = this.#options
+    const askedMs = timers.monoMs()
     try {
       const asked = names.map((name) => request({ type: 'get-resource', ...addressOf(name), waiters: 1 }))
       const replies = await Promise.all(asked)
@@ -73,6 +79,8 @@ export class Refresher {
       if (!(error instanceof Disconnected)) throw error
     } finally {
       this.#isReading = false
+      const nowMs = timers.monoMs()
+      this.#notBeforeMs = nowMs + REST_TIMES * (nowMs - askedMs)
     }
   }
 
