@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { connect } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Token } from '../protocol/index.ts'
 import { tokensSchema } from '../protocol/schemas.ts'
 import { askOn, openWebSocket } from '../testing/unit/opened-web-socket.ts'
+import { rawSocket } from '../testing/unit/raw-socket.ts'
 import { recordedLog } from '../testing/unit/recorded-log.ts'
 import { newWorld, quiet, roundTrips } from '../testing/unit/server-world.ts'
 import { Tokens } from './tokens.ts'
@@ -99,9 +99,7 @@ test('what is sent behind the back of a removal is not done', async () => {
 
 test('a request that began before the removal, and is whole after it, is not done', async () => {
   const world = newWorld({ tokens: [ofA, root] })
-  const { port } = new URL(await world.url())
-  const socket = connect(Number(port), '127.0.0.1')
-  onTestFinished(() => void socket.destroy())
+  const socket = await rawSocket(world)
   const body = JSON.stringify({ ...lock, node: 'a' })
   const length = Buffer.byteLength(body)
   socket.write(
