@@ -1,7 +1,7 @@
 export { formatDuration } from './duration.ts'
 export { type ErrorBody, type ErrorCode, errorBody, errors } from './errors.ts'
 export type { Place, StatePart, StreamedEvent, WireEvent } from './events.ts'
-export { harmlessJson, oneLine, withEscapes } from './harmless.ts'
+export { escapedLine, harmlessJson, oneLine, withEscapes } from './harmless.ts'
 export { isId } from './ids.ts'
 export { jsonBytes, LIMITS, QUOTAS, type Quota, type Quotas } from './limits.ts'
 export type { Overview, PastGrant } from './overview.ts'

@@ -36,6 +36,8 @@ export const add: AddCommand = (program, context, done) => {
       '--result-limit <bytes>',
       'the largest result told to others, up to 256KiB (BATON_RESULT_LIMIT; default: 16KiB)',
     )
+    .option('--log-level <level>', 'debug, info, warn, error or silent (BATON_LOG_LEVEL; default: info)')
+    .option('--log-format <format>', 'json or pretty (BATON_LOG_FORMAT; default: pretty on a terminal, json elsewhere)')
     .addHelpText(
       'after',
       `
@@ -44,6 +46,7 @@ The flags of queueing and exclusion are those of the namespace 'default'. The TO
   port = 8086
   allowed_hosts = ["baton.example"]
   result_limit = "64KiB"
+  log_level = "info"
   [quotas.node]                # of one node; [quotas.token]: of all nodes of a token together
   sessions = 10000
   places = 2000000             # grants, and places in line

@@ -20,6 +20,8 @@ export function settingsOfEnvironment(env: NodeJS.ProcessEnv, warn: (sentence: s
     tlsCa: text('BATON_TLS_CA'),
     exclusion: text('BATON_EXCLUSION'),
     resultLimit: text('BATON_RESULT_LIMIT'),
+    logLevel: text('BATON_LOG_LEVEL'),
+    logFormat: text('BATON_LOG_FORMAT'),
     queueing: boolean(env, 'BATON_QUEUEING') ?? not(boolean(env, 'BATON_NO_QUEUEING')) ?? multiNode(env, warn),
   }
 }

@@ -20,6 +20,8 @@ const configSchema = z.strictObject({
   tls: z.strictObject({ cert: z.string(), key: z.string(), ca: z.string().optional() }).optional(),
   tokens: tokensSchema.optional(),
   result_limit: z.int().or(z.string()).optional(),
+  log_level: z.string().optional(),
+  log_format: z.string().optional(),
   quotas: z.strictObject({ node: quotaSchema.optional(), token: quotaSchema.optional() }).optional(),
   policy: z.strictObject({ namespaces: z.record(z.string(), z.record(z.string(), z.unknown())) }).optional(),
 })

@@ -30,9 +30,19 @@ export interface ServeConfig {
   readonly resultLimit: number
   /** What a node and a token may have. */
   readonly quotas: Quotas
+  /** From which level on the log is written. */
+  readonly logLevel: LogLevel
+  /** Absent: for people on a terminal, as JSON elsewhere. */
+  readonly logFormat?: LogFormat | undefined
   /** PEM text, not paths. With `ca`, clients need a certificate of it. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string }
 }
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+const LOG_FORMATS = ['json', 'pretty'] as const
+
+type LogLevel = (typeof LOG_LEVELS)[number]
+type LogFormat = (typeof LOG_FORMATS)[number]
 
 interface ServeSources {
   readonly flags: ServeSettings
@@ -64,6 +74,8 @@ export function serveConfig({ flags, env, warn }: ServeSources): ServeConfig {
     isPolicyChosen: [settings.queueing, settings.exclusion, file.policy].some((choice) => choice !== undefined),
     resultLimit: resultLimitOf(settings, file),
     quotas: quotasOf(file),
+    logLevel: oneOf(LOG_LEVELS, settings.logLevel ?? file.log_level, 'a level of the log') ?? 'info',
+    logFormat: oneOf(LOG_FORMATS, settings.logFormat ?? file.log_format, 'a format of the log'),
     tls: tlsOf(settings, file),
   }
 }
@@ -94,6 +106,12 @@ function portOf(text: string | undefined): number | undefined {
 function resultLimitOf({ resultLimit }: ServeSettings, file: ConfigFile): number {
   const limit = resultLimit ?? file.result_limit
   return limit === undefined ? LIMITS.resultBytes : parseBytes(String(limit), { max: LIMITS.resultMaxBytes })
+}
+
+function oneOf<Word extends string>(words: readonly Word[], text: string | undefined, what: string): Word | undefined {
+  const word = words.find((each) => each === text)
+  if (word !== undefined || text === undefined) return word
+  throw new UsageError(`'${text}' is not ${what}; use ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`)
 }
 
 function quotasOf({ quotas }: ConfigFile): Quotas {

@@ -16,4 +16,6 @@ export interface ServeSettings {
   readonly exclusion?: string
   /** In bytes, or like `64KiB`. */
   readonly resultLimit?: string
+  readonly logLevel?: string
+  readonly logFormat?: string
 }
