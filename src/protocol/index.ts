@@ -21,4 +21,5 @@ export {
   TAKE_DEFAULTS,
 } from './stream.ts'
 export type { Token } from './token-schema.ts'
+export { type Trace, traceIn } from './trace.ts'
 export { isStuck, reasonText, whyText } from './why-text.ts'

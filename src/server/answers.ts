@@ -2,6 +2,7 @@ import { type IncomingMessage, type RequestListener, ServerResponse } from 'node
 import type { Socket } from 'node:net'
 import { errorBody } from '../protocol/index.ts'
 import { closeUnread } from './linger.ts'
+import { REQUEST_ID_HEADER, type RequestNames } from './request-names.ts'
 import { Held, type Unsent } from './unsent.ts'
 
 /** About what is kept for a request that waits, beside its bytes. */
@@ -12,6 +13,7 @@ interface AnswersOptions {
   /** How many requests of a connection may wait. */
   readonly ahead: number
   readonly serve: RequestListener
+  readonly names: RequestNames
 }
 
 /** The response of a server; says by itself what of it is unsent. */
@@ -117,7 +119,11 @@ class Turns {
     const message = `More than ${this.#options.ahead} requests were sent ahead of their answers; wait for some of them.`
     const body = JSON.stringify(errorBody('bad-request', message))
     closeUnread(request)
-    const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }
+    const headers = {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': body.length,
+      [REQUEST_ID_HEADER]: this.#options.names.of(request).requestId,
+    }
     response.writeHead(400, { ...headers, connection: 'close' }).end(body)
   }
 }

@@ -16,6 +16,8 @@ import { defaultLimits, type ServerLimits } from './limits.ts'
 import { serveOpenApi } from './openapi.ts'
 import { Posts } from './posts.ts'
 import { Reading } from './reading.ts'
+import { RequestLog } from './request-log.ts'
+import { REQUEST_ID_HEADER } from './request-names.ts'
 import { Streams } from './streams.ts'
 import { Unsent } from './unsent.ts'
 import { serveBatch, serveRequests } from './v1.ts'
@@ -57,16 +59,17 @@ export function buildApp({
     queue.isUrgent = isCatchingUp
   })
   const accounts = new Accounts(guard)
-  const posts = new Posts({ guard, log, storeId: service.storeId, maxBytes: limits.bodyBytes, queue, accounts })
+  const requestLog = new RequestLog(log, service.instance)
+  const posts = new Posts({ guard, requestLog, storeId: service.storeId, maxBytes: limits.bodyBytes, queue, accounts })
   const unsent = new Unsent({ limits, timers, log })
-  const app = newFastify({ limits, https: options.https, log, posts, unsent, queue, accounts })
+  const app = newFastify({ limits, https: options.https, requestLog, posts, unsent, queue, accounts })
   keepDescriptors(app.server, { log, timers })
   const wrongTokens = new WrongTokens({ timers, log })
   const identified = async ({ headers, method, raw }: FastifyRequest): Promise<Asker> => {
     try {
       return guard.identify(headers, { isGet: method === 'GET' })
     } catch (error) {
-      await wrongTokens.slow(error, raw.socket)
+      await wrongTokens.slow(error, raw.socket, () => requestLog.of(raw))
       throw error
     }
   }
@@ -76,7 +79,8 @@ export function buildApp({
   app.decorateRequest('asker')
 
   app.addHook('onRequest', async (request, reply) => {
-    // On the response itself, so that the head of a stream carries it too.
+    // On the response itself, so that the head of a stream carries them too.
+    reply.raw.setHeader(REQUEST_ID_HEADER, request.id)
     if (request.url.startsWith('/v1/')) reply.raw.setHeader(STORE_HEADER, service.storeId)
   })
   app.addHook('onRequest', async (request) => {
@@ -85,13 +89,13 @@ export function buildApp({
   })
   app.addHook('onRequest', async (request) => checkQueryEncoding(request))
   parseBodiesAsJson(app, (request, work) => queue.run(accounts.ofRequest(request), work))
-  answerFailures(app, log)
+  answerFailures(app, requestLog)
   const reading = new Reading(service, limits.replyBytes)
-  serveRequests(app, { service, guard, log, posts, reading })
-  serveBatch(app, { service, guard, log, posts, reading })
+  serveRequests(app, { service, guard, requestLog, posts, reading })
+  serveBatch(app, { service, guard, requestLog, posts, reading })
   serveEvents(app, { service, streams, guard })
-  serveWebSocket(app, { service, streams, guard, wrongTokens, limits, timers, log, unsent, queue, accounts })
-  serveClassic(app, { service, streams, guard, posts, log, timers })
+  serveWebSocket(app, { service, streams, guard, wrongTokens, limits, timers, requestLog, unsent, queue, accounts })
+  serveClassic(app, { service, streams, guard, posts, requestLog, timers })
   serveHealth(app, service)
   serveOpenApi(app, options.version ?? '0.0.0')
   app.addHook('preClose', async () => {

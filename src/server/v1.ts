@@ -10,28 +10,30 @@ import {
   type RequestType,
   routes,
 } from '../protocol/index.ts'
-import { type Asked, isReading, type Log, type ReadBudget, type Service } from '../service/index.ts'
+import { type Asked, isReading, type ReadBudget, type Service } from '../service/index.ts'
 import { check, isRequestType } from './check.ts'
 import type { Asker, Guard } from './guard.ts'
 import type { Posts } from './posts.ts'
 import type { Reading } from './reading.ts'
 import { bodyOf, Refusal } from './refusal.ts'
+import type { RequestLog } from './request-log.ts'
 
 interface V1Options {
   readonly service: Service
   readonly guard: Guard
-  readonly log: Log
+  readonly requestLog: RequestLog
   readonly posts: Posts
   readonly reading: Reading
 }
 
 /** Every request type at its route: what was checked goes to the service, what it says goes back. */
-export function serveRequests(app: FastifyInstance, { service, guard, posts, reading }: V1Options): void {
+export function serveRequests(app: FastifyInstance, { service, guard, posts, reading, requestLog }: V1Options): void {
   const answer = async (type: RequestType, input: unknown, { asker, response }: From) => {
     const asked = check(type, input)
     const facts = guard.check(asker, asked)
     const budget = isReading(asked) ? reading.budgetFor(response) : undefined
     const body = await service.call(asked, facts, budget)
+    if (requestLog.wants(type)) requestLog.answered(requestLog.of(response.req), { request: asked, reply: body, asker })
     return { status: statusOf(body), body }
   }
   for (const [type, { method, path }] of Object.entries(routes) as [RequestType, (typeof routes)[RequestType]][]) {
@@ -71,7 +73,7 @@ function refused(body: ErrorBody) {
 }
 
 /** POST /v1/batch: nothing is done unless every request of it is good. */
-export function serveBatch(app: FastifyInstance, { service, guard, log, posts, reading }: V1Options): void {
+export function serveBatch(app: FastifyInstance, { service, guard, posts, reading, requestLog }: V1Options): void {
   const answer = async (body: unknown, asker: Asker, response: ServerResponse) => {
     const asked = batchOf(body)
     const facts = asked.map((one, index) => {
@@ -84,22 +86,35 @@ export function serveBatch(app: FastifyInstance, { service, guard, log, posts, r
     const all = asked.map((request, index) => ({ request, facts: facts[index]! }))
     const budget = asked.some(isReading) ? reading.budgetFor(response) : undefined
     // What the store cannot do is the answer of that one request: the others stand.
-    const replies = await answersOf(service, all, { budget, log })
+    const logOf = () => requestLog.of(response.req)
+    const tell = (index: number, reply: ReplyOf<RequestType> | undefined, error: unknown) => {
+      const request = asked[index]!
+      const told = reply ?? bodyOf(error, logOf)
+      if (requestLog.wants(request.type)) requestLog.answered(logOf(), { request, reply: told, asker })
+      return told
+    }
+    const replies = await answersOf(service, all, { budget, tell })
     return { status: 200, body: { replies } }
   }
   posts.add(app, { path: batchRoute.path, refused, answer })
 }
 
+interface BatchOptions {
+  readonly budget: ReadBudget | undefined
+  /** What the request at this place of the list is told. */
+  readonly tell: (index: number, reply: ReplyOf<RequestType> | undefined, error: unknown) => ReplyOf<RequestType>
+}
+
 function answersOf(
   service: Service,
   asked: readonly Asked[],
-  { budget, log }: { readonly budget: ReadBudget | undefined; readonly log: Log },
+  { budget, tell: told }: BatchOptions,
 ): Promise<ReplyOf<RequestType>[]> {
   return new Promise((resolve) => {
     const replies: ReplyOf<RequestType>[] = []
     let left = asked.length
     const tell = (index: number, reply: ReplyOf<RequestType> | undefined, error: unknown) => {
-      replies[index] = reply ?? bodyOf(error, log)
+      replies[index] = told(index, reply, error)
       if (--left === 0) resolve(replies)
     }
     service.callAll(asked, tell, budget)

@@ -2,15 +2,17 @@ import type {
   ErrorBody,
   ListenFrame,
   ReplyOf,
+  Request,
   RequestDefaults,
   RequestType,
   ServerFrame,
   StreamedEvent,
 } from '../../protocol/index.ts'
-import { type Asked, isReading, type Scope, type Service } from '../../service/index.ts'
+import { type Asked, isReading, type Service } from '../../service/index.ts'
 import { STATE_PART_BYTES } from '../limits.ts'
 import { BadFrame, completed, frameFrom } from './frame.ts'
 import { Inbox, type NumberedRequests } from './inbox.ts'
+import { Listens } from './listens.ts'
 import { type NumberedRead, Reads } from './reads.ts'
 import { Released } from './released.ts'
 
@@ -30,14 +32,16 @@ interface ConnectionOptions {
   readonly service: Service
   readonly wire: Wire
   /** The request that an input makes, and what is known of whoever asks; or why it is none, or is not allowed. */
-  readonly check: (input: unknown) => Asked | ErrorBody
+  readonly check: (input: unknown, number: number) => Asked | ErrorBody
   /** The facts of whoever listens, and whom to tell when it is over; throws where it may not. */
   readonly checkListen: (frame: ListenFrame) => {
     readonly actsFor?: readonly string[] | undefined
     readonly leave?: (() => void) | undefined
   }
   /** What a thrown error is answered with. */
-  readonly failure: (error: unknown) => ErrorBody
+  readonly failure: (error: unknown, number?: number) => ErrorBody
+  /** Told how the request of this number was answered, as it is. */
+  readonly onAnswered?: (number: number, request: Request, reply: ReplyOf<RequestType>) => void
   /** How many bytes a client may leave unread. */
   readonly unreadBytes: number
   /** So many bytes more, or less, wait until the client is told where things stand. */
@@ -50,7 +54,6 @@ interface ConnectionOptions {
 
 /** More requests than this are not read before some of them are answered. */
 const UNANSWERED_MAX = 10_000
-const LISTENS_MAX = 1_000
 
 /** Others may have their turn before it is done. */
 const takesItsTime = (input: unknown) => (input as { type?: unknown } | null)?.type === 'drop-node'
@@ -71,7 +74,7 @@ export class Connection {
   #replies: [number: number, reply: ReplyOf<RequestType>][] = []
   #events: [listen: number, id: string, event: StreamedEvent][] = []
   #ended: [listen: number, refusal: ErrorBody][] = []
-  readonly #listening = new Map<number, () => void>()
+  readonly #listens: Listens
   readonly #reads = new Reads({
     answer: (read) => new Promise((resolve) => this.#inTurn(() => resolve(this.#read(read)))),
     mayGoOn: () => !this.#isClosed && !this.#isFull,
@@ -98,6 +101,17 @@ export class Connection {
       mayDivide: (requests) => options.service.isDirect && !requests.some(takesItsTime),
       onWaiting: (change) => options.onWaiting?.(change),
     })
+    this.#listens = new Listens({
+      service: options.service,
+      check: options.checkListen,
+      onWaiting: options.onWaiting,
+      tell: (...told) => this.#tell(...told),
+      taken: () => this.#taken(),
+      failed: (id, error) => {
+        this.#ended.push([id, options.failure(error)])
+        this.#later()
+      },
+    })
     options.wire.send(JSON.stringify({ store: options.service.storeId } satisfies ServerFrame))
   }
 
@@ -116,8 +130,8 @@ export class Connection {
         this.#lastNumber = from + requests.length - 1
         ask({ from, requests, keep })
       }
-      if (!this.#isClosed) for (const each of listen ?? []) this.#listen(each)
-      for (const id of unlisten ?? []) this.#unlisten(id)
+      if (!this.#isClosed) for (const each of listen ?? []) this.#listens.add(each)
+      for (const id of unlisten ?? []) this.#listens.remove(id)
       this.#pauseOrResume()
     } catch (error) {
       if (!(error instanceof BadFrame)) throw error
@@ -143,18 +157,17 @@ export class Connection {
   close(): void {
     this.#isClosed = true
     this.#reads.clear()
-    for (const stop of this.#listening.values()) stop()
-    this.#listening.clear()
+    this.#listens.clear()
     for (const callback of this.#onTaken.splice(0)) callback()
   }
 
   #ask({ from, requests: inputs, keep }: NumberedRequests): void {
-    const { service, check } = this.#options
+    const { service, check, onAnswered } = this.#options
     const asked: Asked[] = []
     const numbers: number[] = []
     const reads: NumberedRead[] = []
     for (const [index, input] of inputs.entries()) {
-      const one = check(completed(input, this.#defaults))
+      const one = check(completed(input, this.#defaults), from + index)
       if (!('request' in one)) this.#reply(from + index, one)
       else if (isReading(one.request)) reads.push({ number: from + index, asked: one })
       else {
@@ -166,7 +179,9 @@ export class Connection {
     service.callAll(asked, (index, reply, error) => {
       this.#unanswered--
       const number = numbers[index]!
-      this.#reply(number, reply ?? this.#options.failure(error))
+      const told = reply ?? this.#options.failure(error, number)
+      this.#reply(number, told)
+      onAnswered?.(number, asked[index]!.request, told)
       if (reply?.status === 'released' && !keep?.includes(number)) this.#released.add(number, asked[index]!)
     })
     if (reads.length > 0 && !this.#isClosed) this.#reads.add(reads)
@@ -174,65 +189,23 @@ export class Connection {
   }
 
   async #read({ number, asked }: NumberedRead): Promise<void> {
-    const { service, replyBytes, failure } = this.#options
+    const { service, replyBytes, failure, onAnswered } = this.#options
     const budget = service.budget({ bytes: replyBytes, isGone: () => this.#isClosed })
-    const reply = await service.call(asked.request, asked.facts, budget).catch(failure)
+    const reply = await service.call(asked.request, asked.facts, budget).catch((error) => failure(error, number))
     this.#unanswered--
     this.#reply(number, reply)
+    onAnswered?.(number, asked.request, reply)
   }
 
-  #listen(frame: ListenFrame): void {
-    const { id, scope, lastId } = frame
-    if (this.#listening.has(id) || this.#listening.size >= LISTENS_MAX)
-      throw new BadFrame('too many listens, or one twice')
-    let leave: (() => void) | undefined
-    let stop: (() => void) | undefined
-    let isOver = false
-    this.#listening.set(id, () => {
-      isOver = true
-      leave?.()
-      stop?.()
-    })
-    const namespace = scope.of === 'all' ? scope.namespace : undefined
-    const sink = (event: StreamedEvent, eventId: string) => {
-      if (isOver || (namespace !== undefined && 'namespace' in event && event.namespace !== namespace)) return
-      this.#events.push([id, eventId, event])
-      // Whoever only watches may be one of thousands, and can wait.
-      if (scope.of === 'session') this.#later()
-      else this.#laterInTurn()
-    }
-    const wanted: Scope = scope.of === 'session' ? { ...scope, newsOnly: true } : scope
-    const isResumable = scope.of !== 'session'
-    const begin = async () => {
-      const { service, checkListen, onWaiting } = this.#options
-      const { actsFor, leave: out } = checkListen(frame)
-      leave = out
-      // The next part waits until this one was taken, so it does not wait for its turn.
-      const tell = (part: StreamedEvent, partId: string) => {
-        sink(part, partId)
-        this.#later()
-      }
-      const piecewise = { bytes: STATE_PART_BYTES, tell, taken: async () => (await this.#taken()) && !isOver }
-      const isGone = () => isOver
-      stop = await service.listen(wanted, sink, { lastId, isResumable, actsFor, onWaiting, isGone, piecewise })
-      if (isOver) stop()
-    }
-    begin().catch((error) => {
-      if (isOver) return
-      this.#unlisten(id)
-      this.#ended.push([id, this.#options.failure(error)])
-      this.#later()
-    })
+  #tell(id: number, eventId: string, event: StreamedEvent, isUrgent: boolean): void {
+    this.#events.push([id, eventId, event])
+    if (isUrgent) this.#later()
+    else this.#laterInTurn()
   }
 
   async #taken(): Promise<boolean> {
     if (!this.#isClosed) await new Promise<void>((resolve) => this.#onTaken.push(resolve))
     return !this.#isClosed
-  }
-
-  #unlisten(id: number): void {
-    this.#listening.get(id)?.()
-    this.#listening.delete(id)
   }
 
   #reply(number: number, reply: ReplyOf<RequestType>): void {

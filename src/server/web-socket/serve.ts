@@ -13,6 +13,8 @@ import type { ServerLimits } from '../limits.ts'
 import { afterLinger } from '../linger.ts'
 import { networkOf } from '../network.ts'
 import { bodyOf, Refusal } from '../refusal.ts'
+import type { RequestLog } from '../request-log.ts'
+import { REQUEST_ID_HEADER } from '../request-names.ts'
 import { Slowdown } from '../slowdown.ts'
 import type { Streams } from '../streams.ts'
 import { Held, type Unsent } from '../unsent.ts'
@@ -27,7 +29,7 @@ interface WebSocketOptions {
   readonly streams: Streams
   readonly limits: ServerLimits
   readonly timers: Timers
-  readonly log: Log
+  readonly requestLog: RequestLog
   readonly unsent: Unsent
   readonly queue: FairQueue
   readonly accounts: Accounts
@@ -47,13 +49,15 @@ const CODES = { broken: 1008, slow: 1013, failed: 1011 } as const
 
 /** GET /v1/stream. */
 export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions): void {
-  const { service, guard, streams, limits } = options
+  const { service, guard, streams, limits, requestLog } = options
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
     maxPayload: FRAME_LIMITS.bytes + limits.bodyBytes,
   })
+  const idOf = (request: IncomingMessage) => `${REQUEST_ID_HEADER}: ${requestLog.names.of(request).requestId}`
+  server.on('headers', (headers, request) => headers.push(idOf(request)))
   const broken = new Slowdown<Source>(options.timers)
   const beating = new Set<Client>()
   let stopBeat: (() => void) | undefined
@@ -65,23 +69,28 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
     const isOurs = request.headers.upgrade?.toLowerCase() === 'websocket' && pathOf(request) === streamRoute.path
     if (!isOurs) return withoutUpgrade(app.server, { request, socket, head })
     socket.on('error', () => {})
+    const logOf = () => requestLog.of(request)
+    const refuseBy = (error: unknown) =>
+      refuse(socket, bodyOf(error, logOf), [`${STORE_HEADER}: ${service.storeId}`, idOf(request)])
     let asker: Asker
     try {
       asker = guard.identify(request.headers)
       streams.checkRoom()
     } catch (error) {
-      const refused = () => refuse(socket, bodyOf(error, options.log), service.storeId)
-      return void options.wrongTokens.slow(error, socket).then(refused)
+      return void options.wrongTokens.slow(error, socket, logOf).then(() => refuseBy(error))
     }
     const source = asker.token ?? networkOf(request.socket.remoteAddress ?? '')
     const upgraded = (webSocket: WebSocket) => {
-      const client = new Client(webSocket, asker, { ...options, onBroken: () => broken.note(source) })
+      const id = requestLog.names.next()
+      if (requestLog.isDebug) logOf().debug('stream opened', { stream: id, role: asker.token?.role ?? 'anybody' })
+      const client = new Client(webSocket, asker, { ...options, id, onBroken: () => broken.note(source) })
       beating.add(client)
       stopBeat ??= options.timers.after(HEARTBEAT_MS, beat)
       const leave = streams.enter({ cut: () => webSocket.terminate() })
       webSocket.on('close', () => {
         beating.delete(client)
         leave()
+        if (requestLog.isDebug) requestLog.onStream(id).debug('stream closed')
       })
     }
     void broken.wait(source, socket).then(() => {
@@ -90,7 +99,7 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
         streams.checkRoom()
         server.handleUpgrade(request, socket, head, upgraded)
       } catch (error) {
-        refuse(socket, bodyOf(error, options.log), service.storeId)
+        refuseBy(error)
       }
     })
   })
@@ -99,14 +108,20 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
   })
 }
 
+interface ClientOptions extends WebSocketOptions {
+  /** Names it in the log. */
+  readonly id: string
+  readonly onBroken: () => void
+}
+
 /** A WebSocket, and the connection over it. */
 class Client {
   readonly #webSocket: WebSocket
   #silentBeats = 0
   #pings = 0
 
-  constructor(webSocket: WebSocket, asker: Asker, options: WebSocketOptions & { readonly onBroken: () => void }) {
-    const { service, guard, limits, log, unsent, queue } = options
+  constructor(webSocket: WebSocket, asker: Asker, options: ClientOptions) {
+    const { service, guard, limits, requestLog, id, unsent, queue } = options
     this.#webSocket = webSocket
     const account = options.accounts.ofStream(asker)
     let isBroken = false
@@ -149,13 +164,17 @@ class Client {
     const connection = new Connection({
       service,
       wire,
-      check: (input) => checkedFor(guard, asker, input, log),
+      check: (input, number) => checkedFor(guard, asker, input, () => requestLog.onStream(id, number)),
       checkListen: ({ scope }) => {
         const namespace = scope.of === 'all' ? scope.namespace : undefined
         const { actsFor } = guard.checkScope(asker, { scope, namespace })
         return { actsFor, leave: options.streams.watch(scope) }
       },
-      failure: (error) => bodyOf(error, log),
+      failure: (error, number) => bodyOf(error, () => requestLog.onStream(id, number)),
+      onAnswered: (number, request, reply) => {
+        if (requestLog.wants(request.type))
+          requestLog.answered(requestLog.onStream(id, number), { request, reply, asker })
+      },
       unreadBytes: limits.streamBytes,
       onWaiting: (change) => {
         waiting += change
@@ -192,7 +211,7 @@ class Client {
   }
 }
 
-function checkedFor(guard: Guard, asker: Asker, input: unknown, log: Log): Asked | ErrorBody {
+function checkedFor(guard: Guard, asker: Asker, input: unknown, logOf: () => Log): Asked | ErrorBody {
   try {
     if (isTooDeep(input)) throw new Refusal('bad-request', `The JSON is nested deeper than ${DEPTH_MAX} levels.`)
     const type = (input as { type?: unknown } | null)?.type
@@ -200,7 +219,7 @@ function checkedFor(guard: Guard, asker: Asker, input: unknown, log: Log): Asked
     const request = check(type, input)
     return { request, facts: guard.check(asker, request) }
   } catch (error) {
-    return bodyOf(error, log)
+    return bodyOf(error, logOf)
   }
 }
 
@@ -209,14 +228,14 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return end < 0 ? url : url.slice(0, end)
 }
 
-function refuse(socket: Duplex, body: ErrorBody, storeId: string): void {
+function refuse(socket: Duplex, body: ErrorBody, headers: readonly string[]): void {
   const { status } = errors[body.code]
   const text = JSON.stringify(body)
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(text)}`,
-    `${STORE_HEADER}: ${storeId}`,
+    ...headers,
     'Connection: close',
     ...(body.code === 'unauthorised' ? ['WWW-Authenticate: Bearer'] : []),
   ]
