@@ -5,19 +5,21 @@ import {
   EXIT,
   Exit,
   exitOf,
+  paintFor,
   type RunningServer,
   runCli,
   type ServeConfig,
   type StoreMaintenance,
   UsageError,
 } from './cli/index.ts'
-import type { OpenStoreOptions, StoreKind } from './stores/kind.ts'
+import type { OpenStoreOptions, StoreFound, StoreKind } from './stores/kind.ts'
 import type { Store } from './stores/store.ts'
 import { examplesOf, loadKind, openStore, rowOf, storeTable } from './stores/table.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-/** Requests under way get this long at a stop; then their connections are cut. */
-const DRAIN_MS = 2_000
+/** From a signal to the end. Requests under way and streams get the first part of it; the rest is for the store. */
+const STOP_MS = 10_000
+const DRAIN_MS = 8_000
 
 async function serve({
   host,
@@ -30,12 +32,29 @@ async function serve({
   resultLimit,
   quotas,
   tls,
+  logLevel,
+  logFormat = process.stderr.isTTY ? 'pretty' : 'json',
 }: ServeConfig): Promise<RunningServer> {
   // Only a server needs it, and to load it takes longer than most other commands do.
-  const { buildApp, jsonLines, limitsFor, listen, Service, Statistics, systemClock } = await import('./server/index.ts')
+  const server = await import('./server/index.ts')
+  const { buildApp, limitsFor, listen, Service, Statistics, systemClock, systemTimers } = server
   const clock = systemClock()
-  const log = jsonLines((line) => process.stderr.write(`${line}\n`))
-  const store = await openServedStore(url, { clock, policy, isPolicyChosen, log })
+  const write = (line: string) => process.stderr.write(`${line}\n`)
+  const log =
+    logFormat === 'json'
+      ? server.jsonLines(write, { level: logLevel })
+      : server.prettyLines(write, { level: logLevel, paint: paintFor(process.stderr, process.env) })
+  let found: StoreFound | undefined
+  const store = await openServedStore(url, {
+    clock,
+    policy,
+    isPolicyChosen,
+    log,
+    onFound: (store) => {
+      found = store
+    },
+    ...(log.isDebug && { onSession: server.sessionLog(log) }),
+  })
   // A client may come to any server with any of its requests, and listens at one.
   await store.hearAll().catch(async (error: Error) => {
     await store.close()
@@ -61,17 +80,24 @@ async function serve({
     ...(tokens.length > 0 && { tokens }),
     ...(tls && { https: { ...tls, ...(tls.ca !== undefined && { requestCert: true, rejectUnauthorized: true }) } }),
   })
-  const stop = async () => {
-    const cut = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS)
+  const running = { app, service, log, timers: systemTimers, nowMs: () => performance.now() }
+  try {
+    const at = await listen(app, { host, port })
+    const kind = { kind: rowOf(url).name, ...found }
+    const safety = {
+      tokens: tokens.length,
+      tls: tls ? (tls.ca === undefined ? 'on' : 'client certificates') : 'off',
+    } as const
+    void server.logStart(log, service, { url: at, version, store: kind, resultLimit, quotas, ...safety })
+    const stop = async () => {
+      await server.stop({ ...running, drainMs: DRAIN_MS, limitMs: STOP_MS })
+      clock.stop()
+    }
+    return { url: at, stop }
+  } catch (error) {
     await app.close()
-    clearTimeout(cut)
     await service.close()
     clock.stop()
-  }
-  try {
-    return { url: await listen(app, { host, port }), stop }
-  } catch (error) {
-    await stop()
     throw error
   }
 }

@@ -4,7 +4,7 @@ import type { ServeConfig } from './config/serve-config.ts'
 
 export interface RunningServer {
   readonly url: string
-  /** Ends all streams, takes no more requests, and resolves when the port is free. */
+  /** Has streams go elsewhere, answers what was asked, flushes the state; resolves after ten seconds at the latest. */
   stop(): Promise<void>
 }
 

@@ -14,11 +14,18 @@ interface AnswersOptions {
   readonly ahead: number
   readonly serve: RequestListener
   readonly names: RequestNames
+  /** Whether answers are the last ones of their connections. */
+  readonly isLast: () => boolean
 }
 
 /** The response of a server; says by itself what of it is unsent. */
 export class Answer<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   turns: Turns | undefined = undefined
+
+  override writeHead(...args: unknown[]): this {
+    if (this.turns?.isLast) this.shouldKeepAlive = false
+    return super.writeHead(...(args as Parameters<ServerResponse['writeHead']>))
+  }
 
   override end(...args: unknown[]): this
   override end(chunk?: unknown, encoding?: unknown, callback?: unknown): this {
@@ -89,6 +96,11 @@ class Turns {
     this.report()
   }
 
+  /** Whether the answer that is begun now is the last one. */
+  get isLast(): boolean {
+    return this.#options.isLast() && this.#waiting.length === 0
+  }
+
   /** What this connection holds. */
   report(): void {
     const socket = this.#socket
@@ -104,7 +116,7 @@ class Turns {
       if (this.#beyond > 0 && this.#waiting.length === 0) this.#refuse(next)
       else this.#serve(next.request, next.response)
       if (this.#waiting.length === 0) this.#socket.resume()
-    }
+    } else if (this.isLast) this.#socket.destroySoon()
     this.report()
   }
 

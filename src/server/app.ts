@@ -7,6 +7,7 @@ import { parseBodiesAsJson } from './body.ts'
 import { serveClassic } from './classic/index.ts'
 import { newFastify } from './connections.ts'
 import { keepDescriptors } from './descriptors.ts'
+import { type Drained, Draining } from './draining.ts'
 import { serveEvents } from './events.ts'
 import { answerFailures, checkQueryEncoding } from './failures.ts'
 import { FairQueue } from './fair-queue.ts'
@@ -62,7 +63,8 @@ export function buildApp({
   const requestLog = new RequestLog(log, service.instance)
   const posts = new Posts({ guard, requestLog, storeId: service.storeId, maxBytes: limits.bodyBytes, queue, accounts })
   const unsent = new Unsent({ limits, timers, log })
-  const app = newFastify({ limits, https: options.https, requestLog, posts, unsent, queue, accounts })
+  const isDraining = (): boolean => draining.hasBegun
+  const app = newFastify({ limits, https: options.https, requestLog, posts, unsent, queue, accounts, isDraining })
   keepDescriptors(app.server, { log, timers })
   const wrongTokens = new WrongTokens({ timers, log })
   const identified = async ({ headers, method, raw }: FastifyRequest): Promise<Asker> => {
@@ -74,6 +76,8 @@ export function buildApp({
     }
   }
   const streams = new Streams({ limits, timers, unsent })
+  const draining = new Draining({ server: app.server, streams, timers })
+  app.decorate('drain', (limitMs: number) => draining.drain(limitMs))
   app.decorate('streams', streams)
   app.decorate('unsent', unsent)
   app.decorateRequest('asker')
@@ -96,7 +100,7 @@ export function buildApp({
   serveEvents(app, { service, streams, guard })
   serveWebSocket(app, { service, streams, guard, wrongTokens, limits, timers, requestLog, unsent, queue, accounts })
   serveClassic(app, { service, streams, guard, posts, requestLog, timers })
-  serveHealth(app, service)
+  serveHealth(app, service, draining)
   serveOpenApi(app, options.version ?? '0.0.0')
   app.addHook('preClose', async () => {
     streams.close()
@@ -107,6 +111,11 @@ export function buildApp({
 
 declare module 'fastify' {
   interface FastifyInstance {
+    /**
+     * Takes no more connections, has streams go elsewhere, and resolves when all that was asked is answered and everybody has
+     * gone; those who have not after so long are cut. To be followed by `close`.
+     */
+    drain(limitMs: number): Promise<Drained>
     /** How many streams are open, and how many slow readers were cut. */
     readonly streams: { readonly size: number; readonly cut: number }
     /** How many bytes are held because somebody has not read them yet. */

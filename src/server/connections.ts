@@ -24,6 +24,8 @@ interface Connections {
   readonly unsent: Unsent
   readonly queue: FairQueue
   readonly accounts: Accounts
+  /** Whether the server is about to stop. */
+  readonly isDraining: () => boolean
 }
 
 /** Fastify with limits on what a connection may cost: how long its request takes to arrive, how large it is. */
@@ -62,6 +64,7 @@ export function newFastify(connections: Connections): FastifyInstance {
     unsent,
     ahead: limits.requestsAhead,
     names,
+    isLast: connections.isDraining,
     serve: (request, response) => {
       if (refuseHead(request, response, names) || posts.take(request, response)) return
       queue.run(accounts.ofRequest(request), () => {

@@ -85,7 +85,15 @@ function namesIn(request: Request): LogFields {
   return { ...Object.fromEntries(named), ...(session !== undefined && { sessionTag: sessionTag(session) }) }
 }
 
+/** Writes down which sessions there are; `change` is what has become of one. */
+export function sessionLog(log: Log): (session: string, change: 'opened' | 'left' | 'lost') => void {
+  return (session, change) => {
+    if (change === 'opened') log.debug('session opened', { sessionTag: sessionTag(session) })
+    else log.debug('session ended', { sessionTag: sessionTag(session), how: change })
+  }
+}
+
 /** Knowing a session is being it: the log has as much of it as tells it from others. */
-export function sessionTag(session: string): string {
+function sessionTag(session: string): string {
   return createHash('sha256').update(session).digest('hex').slice(0, 8)
 }

@@ -3,7 +3,9 @@ import type { StreamedEvent } from '../protocol/index.ts'
 import type { AskAt, Store, StoreEvent } from '../stores/store.ts'
 import { CatchUp, type Piecewise, type Sink } from './catch-up.ts'
 import { EventBuffer } from './event-buffer.ts'
+import { logEvent } from './event-log.ts'
 import { FanOut, hasHeard, type Listener, type Scope } from './fan-out.ts'
+import type { Log } from './log.ts'
 import { PlaceKeeper } from './place-keeper.ts'
 import { AskerGone } from './read-budget.ts'
 import type { ReadTurns } from './read-turns.ts'
@@ -15,6 +17,7 @@ interface ListeningOptions {
   readonly eventLimit: number
   readonly instance: string
   readonly readTurns: ReadTurns
+  readonly log: Log
   /** Called after each event, and where some may have been missed: what is due may have changed. */
   readonly onNews: () => void
 }
@@ -44,18 +47,20 @@ export class Listening {
   readonly #timers: Timers
   readonly #readTurns: ReadTurns
   readonly #onNews: () => void
+  readonly #log: Log
   readonly #unsubscribe: () => void
   readonly #lastId = () => this.#events.lastId
   /** Somebody has listened who may come back and ask for what it has missed. */
   #hasResumable = false
 
-  constructor(store: Store, { timers, eventLimit, instance, onNews, readTurns }: ListeningOptions) {
+  constructor(store: Store, { timers, eventLimit, instance, onNews, readTurns, log }: ListeningOptions) {
     this.#store = store
     this.#events = new EventBuffer(eventLimit, `${Math.floor(store.nowMs()).toString(36)}${instance}`)
     this.#places = new PlaceKeeper(store, timers)
     this.#timers = timers
     this.#readTurns = readTurns
     this.#onNews = onNews
+    this.#log = log
     this.#unsubscribe = store.subscribe(
       (event) => this.#send(event),
       () => void this.#tellAnew(),
@@ -128,6 +133,7 @@ export class Listening {
       if (this.#hasResumable) this.#events.add(event)
       else this.#events.pass()
     }
+    if (this.#log.isDebug) logEvent(this.#log, event)
     const heard = this.#fanOut.send(event, this.#lastId)
     if (heard.length > 0) this.#forgetHeard(event, heard)
     this.#onNews()
@@ -138,6 +144,7 @@ export class Listening {
     this.#events.forgetAll()
     this.#onNews()
     const listeners = this.#fanOut.all()
+    this.#log.warn('events may have been missed; listeners are told the present state', { listeners: listeners.length })
     for (const { catchUp } of listeners) catchUp.hold()
     for (const { catchUp } of listeners) await catchUp.tellAnew()
   }

@@ -63,7 +63,7 @@ export class Service {
     this.#sweeper = new Sweeper(store, { timers, availability: this.#availability })
     // An event may be another process's: then its deadlines are news here.
     const onNews = () => this.#sweeper.arm()
-    this.#listening = new Listening(store, { timers, eventLimit, instance, onNews, readTurns })
+    this.#listening = new Listening(store, { timers, eventLimit, instance, onNews, readTurns, log })
   }
 
   /**

@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { DEFAULT_STORE, type ServeConfig, type ServeSettings, serveConfig } from '../config/serve-config.ts'
 import type { AddCommand, CliContext, RunningServer } from '../context.ts'
 import { EXIT, Exit } from '../exit.ts'
-import { hearing } from '../interrupt.ts'
+import { exitOfSignal, hearing, type StopSignal } from '../interrupt.ts'
 import { say } from '../print/say.ts'
 
-/** A stop that takes longer than this is not waited for. */
-const STOP_MS = 5_000
+/** What keeps the process alive after it has stopped is not waited for. */
+const LINGER_MS = 500
 
 export const add: AddCommand = (program, context, done) => {
   program
@@ -79,11 +79,15 @@ async function serve(config: ServeConfig, context: CliContext): Promise<number> 
     const server = await start(config, context)
     say(context.stdout, `baton listening on ${server.url}`)
     if (!stopped.signal.aborted) await once(stopped.signal, 'abort')
-    const late = setTimeout(() => process.exit(EXIT.ok), STOP_MS)
     await server.stop()
-    clearTimeout(late)
+    setTimeout(() => process.exit(EXIT.ok), LINGER_MS).unref()
   }
-  await hearing(() => stopped.abort(), untilAsked)
+  const onStop = (signal: StopSignal) => {
+    // Whoever asks twice does not want to wait.
+    if (stopped.signal.aborted) process.exit(exitOfSignal(signal))
+    stopped.abort()
+  }
+  await hearing(onStop, untilAsked)
   return EXIT.ok
 }
 

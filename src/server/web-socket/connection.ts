@@ -140,6 +140,11 @@ export class Connection {
     }
   }
 
+  /** Tells its client to move. What it has asked, and what it asks nevertheless, is answered as before. */
+  drain(): void {
+    if (!this.#isClosed) this.#options.wire.send(JSON.stringify({ draining: true } satisfies ServerFrame))
+  }
+
   /** The client has taken what it had left unread. */
   drained(): void {
     this.#pauseOrResume()

@@ -46,6 +46,8 @@ const BEATS_MAX = 3
 
 /** What the codes of WebSocket are for each way to end one. */
 const CODES = { broken: 1008, slow: 1013, failed: 1011 } as const
+/** The server goes, and may come back. */
+const SERVICE_RESTART = 1012
 
 /** GET /v1/stream. */
 export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions): void {
@@ -86,7 +88,11 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
       const client = new Client(webSocket, asker, { ...options, id, onBroken: () => broken.note(source) })
       beating.add(client)
       stopBeat ??= options.timers.after(HEARTBEAT_MS, beat)
-      const leave = streams.enter({ cut: () => webSocket.terminate() })
+      const leave = streams.enter({
+        cut: () => webSocket.terminate(),
+        move: () => client.move(),
+        leave: () => webSocket.close(SERVICE_RESTART, 'the server is about to stop'),
+      })
       webSocket.on('close', () => {
         beating.delete(client)
         leave()
@@ -117,6 +123,7 @@ interface ClientOptions extends WebSocketOptions {
 /** A WebSocket, and the connection over it. */
 class Client {
   readonly #webSocket: WebSocket
+  readonly #connection: Connection
   #silentBeats = 0
   #pings = 0
 
@@ -183,6 +190,7 @@ class Client {
       replyBytes: limits.replyBytes,
       inTurn: (work) => queue.run(account, work),
     })
+    this.#connection = connection
     webSocket.on('message', (data, isBinary) => {
       this.#silentBeats = 0
       if (isBinary) wire.end('broken', 'frames are text')
@@ -202,6 +210,10 @@ class Client {
     })
     // What came was no WebSocket any more, or its peer has gone. It was told so, where it is still there.
     webSocket.on('error', endSoon)
+  }
+
+  move(): void {
+    this.#connection.drain()
   }
 
   beat(): void {

@@ -5,8 +5,14 @@ import { migrationsText } from './migrations.ts'
 import { openMysqlStore } from './mysql-store.ts'
 
 export const kind: StoreKind = {
-  open: (url, { policy, isPolicyChosen, onStep }) =>
-    openMysqlStore({ url, ...(isPolicyChosen && { policy }), recordHistory: onStep !== undefined }),
+  open: (url, { policy, isPolicyChosen, onStep, onFound, onSession }) =>
+    openMysqlStore({
+      url,
+      ...(isPolicyChosen && { policy }),
+      recordHistory: onStep !== undefined,
+      onFound,
+      onSession,
+    }),
   check: async (url) => ({ isSound: true, findings: await checkMysqlStore(url) }),
   repair: async () => ['a database looks after its own files: there is nothing to repair here'],
   async raiseFences() {
