@@ -10,6 +10,7 @@ const MARIADB = [
   'test/e2e/mysql-faults.test.ts',
   'test/e2e/mysql-paused.test.ts',
   'test/e2e/mysql.test.ts',
+  'test/e2e/rolling-restart.test.ts',
   'test/stores/mysql.test.ts',
   'test/stores/version-1-mysql.test.ts',
 ]

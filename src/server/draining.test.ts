@@ -82,7 +82,7 @@ test('connections without a request are kept for as long as one may be on its wa
     isDrained = true
     return done
   })
-  await world.clock.advance(499)
+  await world.clock.advance(99)
   await quiet()
   expect(isDrained).toBe(false)
   await world.clock.advance(1)

@@ -16,7 +16,7 @@ interface DrainingOptions {
 }
 
 /** So long a connection without a request is kept: one may be on its way. */
-const IDLE_MS = 500
+const IDLE_MS = 100
 /** So long a stream that was told to move is waited for; one that has not gone by then is closed. */
 const MOVE_MS = 3_000
 
