@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { onTestFinished } from 'vitest'
 import type { Policy } from '../../core/index.ts'
-import { type AppOptions, buildApp, listen } from '../../server/index.ts'
+import { type AppOptions, buildApp, listen, sessionLog } from '../../server/index.ts'
 import { Service } from '../../service/index.ts'
 import { openMemoryStore } from '../../stores/memory/index.ts'
 import type { Store } from '../../stores/store.ts'
@@ -33,7 +33,8 @@ export function newWorld(
 ): World {
   const { policy, wrap = (store) => store, resultLimit, ...appOptions } = options
   const clock = new SimulatedClock()
-  const store = wrap(openMemoryStore({ clock, ...(policy && { policy }) }))
+  const onSession = options.log?.isDebug ? sessionLog(options.log) : undefined
+  const store = wrap(openMemoryStore({ clock, onSession, ...(policy && { policy }) }))
   const service = new Service({ store, timers: clock, resultLimit, ...(options.log && { log: options.log }) })
   const app = buildApp({ service, timers: clock, ...appOptions })
   let listening: Promise<string> | undefined
