@@ -23,6 +23,7 @@ test('three servers over one database, restarted one after another under load: n
     await until('work goes on', () => load.turns() > before + 20)
     const { code, stderr } = await server.stop()
     expect([code, troubleIn(stderr)]).toEqual([0, []])
+    expect(stderr).not.toContain(new URL(store).password)
     expect(logIn(stderr).at(-1)).toMatchObject({ message: 'stopped', cut: 0 })
     // Each of them had clients when it was stopped.
     expect(logIn(stderr).filter(({ message }) => message === 'stream opened').length).toBeGreaterThanOrEqual(2)
