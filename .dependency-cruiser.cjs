@@ -58,6 +58,20 @@ module.exports = {
       from: { path: '^src/stores/table\\.ts$' },
       to: { path: '^src/stores/[^/]+/', dynamic: false },
     },
+    only('dashboard', 'protocol/', 'core/'),
+    {
+      name: 'dashboard-runs-in-a-browser',
+      comment: 'Nothing of Node.',
+      severity: 'error',
+      from: { path: '^src/dashboard/', pathNot: tests },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'nobody-imports-the-dashboard',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/dashboard/' },
+      to: { path: '^src/dashboard/' },
+    },
     only('cli', 'client/', 'protocol/', 'core/', 'content/serve\\.ts$'),
     only('grpc'),
     only('content', 'client/', 'protocol/', 'core/', 'grpc/index\\.ts$'),
@@ -103,6 +117,8 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
+    // Its parser does not read them: test/tidy.test.ts looks at what they import.
+    exclude: { path: '\\.tsx$' },
     parser: 'swc', // dependency-cruiser cannot read TypeScript 7's own parser
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },

@@ -4,10 +4,11 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildPage } from './build-page.mjs'
 import { bundleMain } from './bundle.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
-if (process.argv.includes('--if-missing') && existsSync('dist')) process.exit()
+if (process.argv.includes('--if-missing') && existsSync('dist/dashboard')) process.exit()
 const fresh = `dist.new-${process.pid}`
 const stale = `dist.old-${process.pid}`
 const { status } = spawnSync(
@@ -18,6 +19,7 @@ const { status } = spawnSync(
 try {
   if (status === 0) {
     await bundleMain(fresh)
+    await buildPage(fresh)
     chmodSync(`${fresh}/main.js`, 0o755)
     writeCommonJsTypes(fresh)
     if (existsSync('dist')) renameSync('dist', stale)

@@ -1,6 +1,14 @@
 // What `npm test` runs, in which order, and what that needs beside Node. Tables, and what follows from them; nothing is done here.
 
-const OPENSSL = ['src/server/tls.test.ts', 'test/e2e/cli-secure.test.ts', 'test/sdk/certificates.test.ts']
+const OPENSSL = [
+  'src/cli/config/serve-config.test.ts',
+  'src/server/client-certificate.test.ts',
+  'src/server/reload.test.ts',
+  'src/server/tls.test.ts',
+  'test/e2e/cli-secure.test.ts',
+  'test/e2e/token.test.ts',
+  'test/sdk/certificates.test.ts',
+]
 
 const MARIADB = [
   'src/stores/mysql/mysql-store.test.ts',
@@ -11,8 +19,9 @@ const MARIADB = [
   'test/e2e/mysql-paused.test.ts',
   'test/e2e/mysql.test.ts',
   'test/e2e/rolling-restart.test.ts',
+  'test/e2e/readme-mysql.test.ts',
   'test/stores/mysql.test.ts',
-  'test/stores/version-1-mysql.test.ts',
+  'test/stores/versions-mysql.test.ts',
 ]
 
 /** Content stores over the union of their folders, and a containerd over most of them. */
@@ -64,6 +73,7 @@ export const rounds = [
           'test/consumer',
           'test/containerd-page',
           'test/deploy',
+          'test/docs',
           'test/readme',
           'test/rules',
           'test/runner',

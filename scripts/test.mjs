@@ -20,6 +20,7 @@ const checks = [
   ['build', process.execPath, 'scripts/build.mjs'],
   ['types of the core, alone', ...bin('typescript/bin/tsc'), '-p', 'src/core'],
   ['types', ...bin('typescript/bin/tsc'), '-p', '.'],
+  ['types of the page', ...bin('typescript/bin/tsc'), '-p', 'src/dashboard'],
   ['lint and format', ...bin('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'],
   [
     'import rules',

@@ -32,29 +32,28 @@ async function serve({
   resultLimit,
   quotas,
   tls,
-  logLevel,
+  audit: auditPath,
+  reloadable,
+  logLevel: level,
   logFormat = process.stderr.isTTY ? 'pretty' : 'json',
 }: ServeConfig): Promise<RunningServer> {
   // Only a server needs it, and to load it takes longer than most other commands do.
   const server = await import('./server/index.ts')
-  const { buildApp, limitsFor, listen, Service, Statistics, systemClock, systemTimers } = server
+  const { AuditFile, buildApp, limitsFor, listen, Reload, Service, Statistics, systemClock, systemTimers } = server
   const clock = systemClock()
   const write = (line: string) => process.stderr.write(`${line}\n`)
   const log =
     logFormat === 'json'
-      ? server.jsonLines(write, { level: logLevel })
-      : server.prettyLines(write, { level: logLevel, paint: paintFor(process.stderr, process.env) })
+      ? server.jsonLines(write, { level })
+      : server.prettyLines(write, { level, paint: paintFor(process.stderr, process.env) })
+  const audit =
+    auditPath === undefined ? undefined : openAudit(() => new AuditFile({ path: auditPath, log, wallMs: Date.now }))
   let found: StoreFound | undefined
-  const store = await openServedStore(url, {
-    clock,
-    policy,
-    isPolicyChosen,
-    log,
-    onFound: (store) => {
-      found = store
-    },
-    ...(log.isDebug && { onSession: server.sessionLog(log) }),
-  })
+  const onFound = (store: StoreFound) => {
+    found = store
+  }
+  const onSession = log.isDebug ? server.sessionLog(log) : undefined
+  const store = await openServedStore(url, { clock, policy, isPolicyChosen, log, onFound, onSession })
   // A client may come to any server with any of its requests, and listens at one.
   await store.hearAll().catch(async (error: Error) => {
     await store.close()
@@ -67,7 +66,7 @@ async function serve({
     log,
     resultLimit,
     quotas,
-    statistics: new Statistics(),
+    statistics: new Statistics({ sinceMs: store.nowMs() }),
     version,
   })
   const app = buildApp({
@@ -77,28 +76,51 @@ async function serve({
     allowedHosts,
     limits: limitsFor(resultLimit),
     onCatchUp: clock.onCatchUp,
+    ...(audit && { audit: audit.write }),
     ...(tokens.length > 0 && { tokens }),
     ...(tls && { https: { ...tls, ...(tls.ca !== undefined && { requestCert: true, rejectUnauthorized: true }) } }),
   })
-  const running = { app, service, log, timers: systemTimers, nowMs: () => performance.now() }
+  const close = () => {
+    clock.stop()
+    audit?.close()
+  }
+  const reload = new Reload(app, { log, tokens, tls, ...reloadable })
   try {
     const at = await listen(app, { host, port })
-    const kind = { kind: rowOf(url).name, ...found }
-    const safety = {
-      tokens: tokens.length,
-      tls: tls ? (tls.ca === undefined ? 'on' : 'client certificates') : 'off',
-    } as const
-    void server.logStart(log, service, { url: at, version, store: kind, resultLimit, quotas, ...safety })
-    const stop = async () => {
-      await server.stop({ ...running, drainMs: DRAIN_MS, limitMs: STOP_MS })
-      clock.stop()
+    const isOpenTo = tls?.ca === undefined ? 'on' : 'client certificates'
+    void server.logStart(log, service, {
+      ...{ url: at, version, resultLimit, quotas, tokens: tokens.length, tls: tls ? isOpenTo : 'off' },
+      store: { kind: rowOf(url).name, ...found },
+    })
+    return {
+      url: at,
+      async stop() {
+        const times = { timers: systemTimers, nowMs: () => performance.now(), drainMs: DRAIN_MS, limitMs: STOP_MS }
+        await server.stop({ app, service, log, ...times })
+        close()
+      },
+      reload({ isAsked }) {
+        if (isAsked) audit?.reopen()
+        reload.run({ isAsked })
+      },
+      warn: log.warn,
     }
-    return { url: at, stop }
   } catch (error) {
     await app.close()
     await service.close()
-    clock.stop()
+    close()
     throw error
+  }
+}
+
+/** A file that cannot be written is the operator's to mend: a sentence, not a stack. */
+function openAudit<File>(open: () => File): File {
+  try {
+    return open()
+  } catch (cause) {
+    throw new UsageError(`cannot write the audit file: ${(cause as Error).message}; name another with --audit`, {
+      cause,
+    })
   }
 }
 
@@ -126,6 +148,10 @@ const storeMaintenance: StoreMaintenance = {
   },
   repair: async (url) => (await onKind(url, (kind) => kind.repair(url))).join('\n'),
   'raise-fences': async (url, options) => (await onKind(url, (kind) => kind.raiseFences(url, options))).join('\n'),
+  backup: async (url, options) =>
+    (await onKind(url, (kind) => kind.backup(url, { ...options, nowMs: Date.now() }))).join('\n'),
+  restore: async (url, options) =>
+    (await onKind(url, (kind) => kind.restore(url, { ...options, nowMs: Date.now() }))).join('\n'),
   migrate: async (url, options) => (await onKind(url, (kind) => kind.migrate(url, options))).join('\n'),
 }
 

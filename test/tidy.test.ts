@@ -9,6 +9,7 @@ import {
   isIn,
   longFiles,
   namedFiles,
+  pageImports,
   type ReplacedWord,
   rawOutput,
   realTime,
@@ -34,6 +35,7 @@ const REAL_TIME = {
   'src/stores/file/kernel-lock.ts': 'the same, for its answer',
   'src/server/linger.ts': 'how long a socket lingers, which only a real one does',
   'src/cli/': 'a person at a terminal lives in real time',
+  'src/dashboard/browser.ts': 'what a browser has, injected into all else of the page',
   'src/testing/attacks/': 'real processes on real machines',
   'src/testing/harness/': 'real processes on real machines',
   'src/testing/conformance/eventually.ts': 'awaits other processes and databases',
@@ -67,7 +69,11 @@ const REPLACED: readonly ReplacedWord[] = [
   { word: 'rest', now: 'what is in it', isName: true },
   { word: 'utils', now: 'what is in it' },
   { word: 'helpers', now: 'what they do' },
-  { word: 'manager', now: 'what it does' },
+  {
+    word: 'manager',
+    now: 'what it does',
+    except: ['AsyncLocalStorageContextManager', 'setGlobalContextManager'],
+  },
 ]
 
 /** What users of the SDK read in their editor: there the members have doc comments too. */
@@ -78,6 +84,7 @@ const PAGES = ['docs/architecture.md', 'docs/guarantees.md', 'CONTRIBUTING.md']
 const checks: Readonly<Record<string, (tree: SourceTree) => Finding[]>> = {
   'no file is too long to read': longFiles,
   'nothing under src imports from test': importsOfTests,
+  'the page takes nothing that is not for a browser': pageImports,
   'every export is imported somewhere': (tree) => deadExports(tree, entriesOf(root)),
   'everything public has a doc comment': (tree) => undocumented(tree, entriesOf(root), PUBLIC_TYPES),
   'time, timers and chance are injected': (tree) => realTime(tree, Object.keys(REAL_TIME)),
@@ -125,6 +132,25 @@ describe('the checks', () => {
     expect(said(importsOfTests(tree))).toEqual([
       'src/a/a.test.ts: imports test/world.ts',
       'src/a/b.ts: imports test/world.ts',
+    ])
+  })
+
+  test('the page may not take what a browser does not have', () => {
+    const tree = treeOf({
+      'src/dashboard/a.tsx': [
+        "import { useState } from 'preact/hooks'",
+        "import { readFileSync } from 'node:fs'",
+        "import './style/a.css'",
+        "import { whyText } from '../protocol/why-text.ts'",
+        "import { Service } from '../service/index.ts'",
+        'export const A = () => <p>{whyText}</p>',
+      ].join('\n'),
+      'src/protocol/why-text.ts': 'export const whyText = 1',
+      'src/service/index.ts': 'export class Service {}',
+    })
+    expect(said(pageImports(tree))).toEqual([
+      'src/dashboard/a.tsx: imports src/service/index.ts, which is not for a browser',
+      'src/dashboard/a.tsx: imports node:fs, which is not for a browser',
     ])
   })
 
@@ -242,20 +268,21 @@ describe('the checks', () => {
     const replaced = [
       { word: 'in the way', now: 'blocking' },
       { word: 'strays', now: 'unknown places' },
-      { word: 'care', now: 'maintenance' },
+      { word: 'care', now: 'maintenance', except: ['takeCare'] },
       { word: 'rest', now: 'others', in: ['src/a/'] },
       { word: 'kill', now: 'end', isName: true } as const,
     ]
     const tree = treeOf({
       'src/a/in-the-way.ts': '',
       'src/a/b.ts': 'class A { #restOf = 1 }\nconst { a, ...rest } = { interest: 1 } // the rest',
-      'src/b/c.ts': "const rest = grantInTheWay('in the way')\nkill(killAll)",
+      'src/b/c.ts': "const rest = grantInTheWay('in the way')\nkill(killAll)\ntakeCare(careOf)",
     })
     expect(said(replacedWords(tree, replaced))).toEqual([
       "src/a/in-the-way.ts: in-the-way.ts: not 'in the way' but 'blocking'",
       "src/a/b.ts: restOf: not 'rest' but 'others'",
       "src/a/b.ts: rest: not 'rest' but 'others'",
       "src/b/c.ts: grantInTheWay: not 'in the way' but 'blocking'",
+      "src/b/c.ts: careOf: not 'care' but 'maintenance'",
       "src/b/c.ts: kill: not 'kill' but 'end'",
     ])
   })

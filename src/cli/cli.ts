@@ -16,6 +16,7 @@ const commands: Readonly<Record<string, () => Promise<{ readonly add: AddCommand
   revoke: () => import('./commands/revoke.ts'),
   events: () => import('./commands/events.ts'),
   policy: () => import('./commands/policy.ts'),
+  token: () => import('./commands/token.ts'),
   store: () => import('./commands/store.ts'),
   content: () => import('./commands/content.ts'),
   demo: () => import('./commands/demo.ts'),

@@ -56,14 +56,21 @@ export async function withBaton<Result>(
     }
   } catch (error) {
     if (!(error instanceof RefusedError) || error.code !== 'unauthorised') throw error
-    throw new Exit(EXIT.unauthorised, tokenSentence(flags, context))
+    throw new Exit(EXIT.unauthorised, tokenSentence(error.message, flags, context))
   }
 }
 
-/** What to do about a token depends on where the one that was sent came from, if there was one. */
-function tokenSentence({ token }: ConnectionFlags, { env }: CliContext): string {
-  if (token === undefined && !env.BATON_TOKEN) return 'the server wants a token: put yours into BATON_TOKEN'
+/** What to do about a token depends on where the one that was sent came from, if there was one. `said`: by the server. */
+function tokenSentence(said: string, { token }: ConnectionFlags, { env }: CliContext): string {
+  if (token === undefined && !env.BATON_TOKEN) {
+    return said.includes('certificate')
+      ? 'the server has no entry for this certificate: put a token into BATON_TOKEN, or have one written (`baton token new --certificate`)'
+      : 'the server wants a token: put yours into BATON_TOKEN'
+  }
   const from = token === undefined ? 'in BATON_TOKEN' : 'of --token'
+  const [, expired] = /has expired, on ([\d:.TZ-]+)/.exec(said) ?? []
+  if (expired !== undefined)
+    return `the token ${from} has expired, on ${expired}: have another one made (\`baton token new\`)`
   return `the server does not know the token ${from}: compare its SHA-256 with those in the tokens file of the server`
 }
 
@@ -113,6 +120,8 @@ async function optionsOf(flags: ConnectionFlags, { env, stderr }: CliContext): P
     token: flags.token ?? (env.BATON_TOKEN || undefined),
     ...(tls && { tls }),
     whenUnavailable: 'fail',
+    // Nobody records spans in this process.
+    tracer: false,
     // On a terminal a line may stand there that says how long it has waited.
     onNotice(notice) {
       if (stderr.isTTY) clearLine(stderr)

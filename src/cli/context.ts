@@ -4,6 +4,10 @@ import type { ServeConfig } from './config/serve-config.ts'
 
 export interface RunningServer {
   readonly url: string
+  /** Takes tokens and certificates anew from their files; where it `isAsked` to, it also goes on in a new audit file, and says so. */
+  reload(options: { readonly isAsked: boolean }): void
+  /** What the operator should know, in the server's own log. */
+  warn(message: string, fields: Readonly<Record<string, unknown>>): void
   /** Has streams go elsewhere, answers what was asked, flushes the state; resolves after ten seconds at the latest. */
   stop(): Promise<void>
 }
@@ -29,13 +33,25 @@ interface KnownStores {
   isShared(url: string): boolean
 }
 
-/** What an operator does with a store that no server has open; each says in sentences what was found or done. */
+/** What an operator does with a store, all but `backup` while no server has it open; each says in sentences what was found or done. */
 export interface StoreMaintenance {
   check(url: string): Promise<string>
   repair(url: string): Promise<string>
   'raise-fences'(url: string, options: { readonly by?: number }): Promise<string>
+  backup(url: string, options: { readonly to: string }): Promise<string>
+  restore(url: string, options: RestoreChoice): Promise<string>
   /** `print`: only says what it would do. */
   migrate(url: string, options: { readonly print: boolean }): Promise<string>
+}
+
+/** What becomes of a backup. */
+interface RestoreChoice {
+  readonly from: string
+  /** Puts aside what is there. */
+  readonly force?: boolean
+  /** It is to be a store beside the original. */
+  readonly asCopy?: boolean
+  readonly by?: number
 }
 
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number }

@@ -1,5 +1,5 @@
 import type { GrantView, Json, Policy, PreviousAttempt, ResourceView, WaiterView } from '../core/index.ts'
-import type { WireEvent } from '../protocol/index.ts'
+import type { Overview, PastGrant, WireEvent } from '../protocol/index.ts'
 import type { AskOptions, LeadOptions, LockOptions, OnceOptions, RunOptions, SuccessOptions } from './options.ts'
 
 export type * from './options.ts'
@@ -145,6 +145,20 @@ export interface References {
   dropNode(node: string, options?: { readonly namespace?: string }): Promise<number>
 }
 
+/** A resource as it was at one moment. */
+export interface ResourceStatus extends ResourceView {
+  /** When that was, by the clock that all times in it go by. This machine's may be another: count ages from here. */
+  readonly nowMs: number
+}
+
+/** The last grants of a resource, as far as the server has seen them. */
+export interface Timeline {
+  /** When that was, by the clock that all times in it go by. */
+  readonly nowMs: number
+  /** Oldest first; one that lives has no end. */
+  readonly grants: readonly PastGrant[]
+}
+
 /** A client, of a server (`connect`) or on a store (`open`). Disposing of it closes it. */
 export interface Baton extends AsyncDisposable {
   /** The node that it asks for. */
@@ -201,7 +215,7 @@ export interface Baton extends AsyncDisposable {
   /** Which nodes use which resource. */
   readonly references: References
   /** Of those who wait it has the first thousand: `waiters` has them all. */
-  status(resource: string, options?: { readonly namespace?: string }): Promise<ResourceView>
+  status(resource: string, options?: { readonly namespace?: string }): Promise<ResourceStatus>
   /** Who waits in all queues of a resource, all of them, oldest first. */
   waiters(resource: string, options?: { readonly namespace?: string }): Promise<readonly WaiterView[]>
   /** All resources that are not idle, a page at a time. */
@@ -210,7 +224,11 @@ export interface Baton extends AsyncDisposable {
     readonly prefix?: string
     readonly node?: string
     readonly active?: boolean
-  }): AsyncIterable<ResourceView>
+  }): AsyncIterable<ResourceStatus>
+  /** The last grants of a resource; none where the server has seen none, and none of a store without a server. */
+  timeline(resource: string, options?: { readonly namespace?: string }): Promise<Timeline>
+  /** How the server is doing: totals, and the last minutes piece by piece; of one namespace, or of all of them. */
+  overview(options?: { readonly namespace?: string }): Promise<Overview>
   /**
    * As an operator: takes a grant away from its holder, only the one with this fence if one is given. Returns whose
    * it was.

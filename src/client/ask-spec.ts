@@ -24,6 +24,20 @@ export interface AskSpec {
   readonly onQueued?: (position: number) => void
   readonly onProgress?: (progress: Json) => void
   readonly placeEveryMs?: number
+  /** Where somebody records what becomes of it. */
+  readonly trace?: AskTrace
+}
+
+/** Told what happens to an ask on its way. */
+export interface AskTrace {
+  /** The span of it, as servers are told. */
+  readonly traceparent: string | undefined
+  /** It stands in line, and where. */
+  queued(position: number): void
+  /** Its turn has come: it has to claim the grant. */
+  handedOver(): void
+  /** Nobody has answered, or what was asked for has passed on: it is asked for once more. */
+  retried(why: string): void
 }
 
 interface Asking {
@@ -55,5 +69,6 @@ export function acquireRequest(place: Place, { hold, session, spec, patience }: 
     reference: spec.reference,
     dropReference: spec.dropReference || undefined,
     queueing: doesNotWait ? false : spec.queueing,
+    traceparent: spec.trace?.traceparent,
   }
 }

@@ -191,6 +191,7 @@ export class Ask implements Closable {
     this.#unanswered = error
     const delayMs = backoff.nextWithinMs(this.#unansweredLeftMs())
     if (delayMs === undefined) throw error
+    this.#spec.trace?.retried(error.message)
     await this.#pause(delayMs)
   }
 
@@ -221,7 +222,7 @@ export class Ask implements Closable {
       return undefined
     }
     if (reply.status === 'granted') {
-      if (!sent.session.isAlive()) return this.#askAnew(sent)
+      if (!sent.session.isAlive()) return this.#askAnew(sent, 'session-lost')
       sent.finish()
       const { place, hold, session } = sent
       const start = { place, hold, session, reply, waited: this.#hasQueued, signal: this.#spec.signal }
@@ -234,11 +235,12 @@ export class Ask implements Closable {
     if (reply.status === 'failed') throw new FailedForGoodError(reply)
     if (!ASK_ANEW.has(reply.code)) throw refusedError(reply)
     if (reply.code === 'session-lost') sent.session.lose('the session has ended')
-    return this.#askAnew(sent)
+    return this.#askAnew(sent, reply.code)
   }
 
   /** It goes on with another hold id. */
-  #askAnew(sent: SentAsk): undefined {
+  #askAnew(sent: SentAsk, why: string): undefined {
+    this.#spec.trace?.retried(why)
     sent.leave()
     this.#sent = undefined
   }

@@ -5,6 +5,7 @@ import type { AskSpec } from './ask-spec.ts'
 import { UnavailableError } from './errors.ts'
 import type { OpenGrant } from './open-grant.ts'
 import { Patience } from './patience.ts'
+import { askTraced } from './traces/ask-span.ts'
 import type { Wiring } from './wiring.ts'
 import { WithoutGrant } from './without-grant.ts'
 
@@ -48,14 +49,21 @@ export class Asker {
   /** A grant, perhaps in name only where no server answers, or a skip. */
   ask(more: Pick<AskSpec, 'disbelieve' | 'verified' | 'verifies'> = AS_IT_IS): Promise<OpenGrant | Skip> {
     const spec = more === AS_IT_IS ? this.#spec : { ...this.#spec, ...more }
-    const asked = new Ask(this.#wiring, spec, this.patience).answer()
+    const tracer = this.#wiring.findTracer?.()
+    const asked = tracer
+      ? askTraced({ tracer, wiring: this.#wiring, spec }, (traced) => this.#answerTo(traced))
+      : this.#answerTo(spec)
     if (this.#whenUnavailable !== 'run') return asked
     return asked.catch((error) => {
       if (!(error instanceof UnavailableError)) throw error
       if (more.verified) return { status: 'skip', fence: 0 }
-      const { operation, resource, owner = this.#wiring.random.id() } = this.#spec
-      return new WithoutGrant(this.#wiring, { operation, resource, owner, signal: this.#spec.signal })
+      const { namespace, operation, resource, owner = this.#wiring.random.id(), signal } = this.#spec
+      return new WithoutGrant(this.#wiring, { namespace, operation, resource, owner, signal })
     })
+  }
+
+  #answerTo(spec: AskSpec): Promise<OpenGrant | Skip> {
+    return new Ask(this.#wiring, spec, this.patience).answer()
   }
 }
 

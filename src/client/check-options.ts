@@ -36,6 +36,11 @@ const owner = when(
   'an open grant, or the owner of one as text',
 )
 
+const tracer = when(
+  (value) => value === false || typeof (value as { startActiveSpan?: unknown } | null)?.startActiveSpan === 'function',
+  'a tracer of OpenTelemetry, or false',
+)
+
 const waiting = {
   namespace: id,
   waitMs: milliseconds,
@@ -70,6 +75,7 @@ const connecting = {
   whenUnavailable: oneOf('wait', 'fail', 'run'),
   tls: plainObject,
   onNotice: callable,
+  tracer,
 } satisfies Shape
 
 /** What each call takes. */
@@ -85,6 +91,8 @@ const shapes = {
   leader: { namespace: id },
   status: { namespace: id },
   waiters: { namespace: id },
+  timeline: { namespace: id },
+  overview: { namespace: id },
   list: { namespace: id, prefix: anyText, node: id, active: flag },
   revoke: { namespace: id, fence: whole(0, Number.MAX_SAFE_INTEGER) },
   events: { namespace: id, resource: id, signal },

@@ -53,6 +53,20 @@ test('closing without a server takes some seconds, not for ever', async () => {
   await closing
 })
 
+test('what is seen of a resource says when that was by the clock of its times, whatever this machine thinks', async () => {
+  const { client, clock } = newClientWorld()
+  const { baton, skew } = client({ node: 'a' })
+  await baton.acquire(...lock)
+  skew.wallMs = 3_600_000
+  await clock.advance(1_500)
+  const status = await baton.status('l')
+  expect(status.nowMs - status.grants[0]!.sinceMs).toBe(1_500)
+  for await (const listed of baton.list()) expect(listed).toEqual(status)
+  expect(await baton.timeline('l')).toMatchObject({ nowMs: status.nowMs })
+  expect(await baton.overview()).toMatchObject({ nowMs: status.nowMs, counts: { resources: 1, grants: 1 } })
+  expect(await baton.overview({ namespace: 'team' })).not.toHaveProperty('counts')
+})
+
 test('lists go over all pages and namespaces, or over one', async () => {
   const { client } = newClientWorld()
   const [all, team] = [client({ node: 'a' }), client({ node: 'b', namespace: 'team' })]

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
-import type { Policy, ResourceView, WaiterView } from '../core/index.ts'
-import { LIMITS, type RequestType, type WireEvent } from '../protocol/index.ts'
+import type { Policy, WaiterView } from '../core/index.ts'
+import { LIMITS, type Overview, type RequestType, type WireEvent } from '../protocol/index.ts'
 import type {
   AskOptions,
   Baton,
@@ -14,8 +14,10 @@ import type {
   LockOptions,
   OnceOptions,
   References,
+  ResourceStatus,
   RunContext,
   RunOptions,
+  Timeline,
 } from './api.ts'
 import { Asker } from './asker.ts'
 import { Bag } from './bag.ts'
@@ -26,9 +28,12 @@ import { BatonError, RefusedError, SkippedError } from './errors.ts'
 import { eventFeed } from './event-feed.ts'
 import { lead } from './lead.ts'
 import { lock, lockAround } from './lock.ts'
+import { namesOf } from './random.ts'
+import { allResources } from './resources.ts'
 import { run } from './run.ts'
 import { ClientSessions, type Session } from './session.ts'
 import { SessionStream } from './session-stream.ts'
+import { heldTraced } from './traces/work-span.ts'
 import type { InputOf, Transport } from './transport.ts'
 import { UnknownPlaces } from './unknown-places.ts'
 import { allWaiters } from './waiters.ts'
@@ -151,9 +156,10 @@ export class Client implements Baton {
     }
   }
 
-  async status(resource: string, options: In = {}): Promise<ResourceView> {
+  async status(resource: string, options: In = {}): Promise<ResourceStatus> {
     this.#check('status', { resource }, options)
-    return (await this.#demand({ type: 'get-resource', resource, ...this.#in(options.namespace) })).resource
+    const reply = await this.#demand({ type: 'get-resource', resource, ...this.#in(options.namespace) })
+    return { ...reply.resource, nowMs: reply.nowMs }
   }
 
   async waiters(resource: string, options: In = {}): Promise<readonly WaiterView[]> {
@@ -161,15 +167,22 @@ export class Client implements Baton {
     return allWaiters(this.#wiring.contact, { resource, ...this.#in(options.namespace) })
   }
 
-  async *list(options: In & { prefix?: string; node?: string; active?: boolean } = {}): AsyncGenerator<ResourceView> {
+  async *list(options: In & { prefix?: string; node?: string; active?: boolean } = {}): AsyncGenerator<ResourceStatus> {
     this.#check('list', {}, options)
-    const query = { ...options, namespace: options.namespace ?? this.#boundTo }
-    let after: string | undefined
-    do {
-      const page = await this.#demand({ type: 'list-resources', ...query, after })
-      yield* page.resources
-      after = page.next
-    } while (after !== undefined)
+    yield* allResources(this.#wiring.contact, { ...options, namespace: options.namespace ?? this.#boundTo })
+  }
+
+  async timeline(resource: string, options: In = {}): Promise<Timeline> {
+    this.#check('timeline', { resource }, options)
+    const { nowMs, grants } = await this.#demand({ type: 'get-timeline', resource, ...this.#in(options.namespace) })
+    return { nowMs, grants }
+  }
+
+  async overview(options: In = {}): Promise<Overview> {
+    this.#check('overview', {}, options)
+    const namespace = options.namespace ?? this.#boundTo
+    const { status: _, ...overview } = await this.#demand({ type: 'get-overview', namespace })
+    return overview
   }
 
   async revoke(operation: string, resource: string, options: In & { fence?: number } = {}) {
@@ -233,7 +246,7 @@ export class Client implements Baton {
   async #acquire(what: { operation: string; resource: string }, options: AskOptions): Promise<Grant> {
     const answer = await new Asker(this.#wiring, what, options).ask()
     if (answer.status === 'skip') throw new SkippedError(answer)
-    return answer
+    return heldTraced(this.#wiring, answer)
   }
 
   #check(
@@ -275,11 +288,4 @@ export class Client implements Baton {
   #checkOpen(): void {
     if (this.#closing) throw new BatonError('closed', 'the client was closed')
   }
-}
-
-/** Names that no other client has: by chance the first part, by counting the rest. */
-function namesOf(random: Environment['random']): () => string {
-  const client = random.name()
-  let count = 0
-  return () => `${client}.${(++count).toString(36)}`
 }

@@ -7,6 +7,8 @@ import { httpTransport } from './http-transport.ts'
 import { systemRandom } from './random.ts'
 import { StreamTransport } from './stream/transport.ts'
 import { webSocketDial } from './stream/web-socket.ts'
+import { tracerFor } from './traces/find-tracer.ts'
+import { inOwnContext } from './traces/own-context.ts'
 import { warn } from './warn.ts'
 
 /**
@@ -19,12 +21,13 @@ export async function connect(urls: string | readonly string[], options: Connect
     throw new ArgumentError('connect: the servers must be a URL like http://127.0.0.1:8086, or several of them')
   }
   checkOptions('connect', options)
-  const clock = systemClientClock()
   const notice = options.onNotice ?? warn
   const named = list.map((url: string) => url.trim()).filter((url: string) => url !== '')
   if (named.length === 0) throw new ArgumentError('no server is named; give a URL like http://127.0.0.1:8086')
   const bases = named.map(baseOf)
   const { token, tls } = options
+  const findTracer = await tracerFor(options.tracer)
+  const clock = findTracer ? inOwnContext(systemClientClock()) : systemClientClock()
   const transport = new StreamTransport({
     bases,
     clock,
@@ -32,7 +35,7 @@ export async function connect(urls: string | readonly string[], options: Connect
     dial: webSocketDial({ token, tls }),
     fallback: () => httpTransport({ bases, token, tls, clock, notice }),
   })
-  return new Client(transport, { clock, notice, random: systemRandom }, options)
+  return new Client(transport, { clock, notice, random: systemRandom, findTracer }, options)
 }
 
 function baseOf(text: string): URL {

@@ -3,6 +3,7 @@ import { Backoff } from './backoff.ts'
 import { abortable, type ClientClock, pause } from './clock.ts'
 import { refusedError, UnavailableError } from './errors.ts'
 import type { ClientRandom } from './random.ts'
+import type { FindTracer } from './traces/tracer.ts'
 import { type CallOptions, type InputOf, promised, type Tell, type Transport } from './transport.ts'
 
 /** Where a client lives: its time, its chance, and where it says what is worth a line in a log. */
@@ -10,6 +11,8 @@ export interface Environment {
   readonly clock: ClientClock
   readonly random: ClientRandom
   readonly notice: (notice: string) => void
+  /** Absent where no span is to be made. */
+  readonly findTracer?: FindTracer | undefined
 }
 
 interface TryOptions extends CallOptions {
@@ -23,6 +26,7 @@ export const FIRST_CONTACT_MS = 5_000
 const TRY_FIRST_MS = 2_000
 const TRY_LAST_MS = 10_000
 const TELLING_MS = 500
+const UNTRACED_MS = 60_000
 
 /** The way to Baton: one try at a time, or as many as patience allows. Knows since when nobody has answered. */
 export class Contact {
@@ -32,6 +36,8 @@ export class Contact {
   /** Why nobody answers, while nobody does. */
   #lost: UnavailableError | undefined
   #hasSaidSo = false
+  /** Until when the server is not told of spans; 0: it is. */
+  #untracedUntilMs = 0
 
   constructor(transport: Transport, environment: Environment) {
     this.#transport = transport
@@ -55,6 +61,7 @@ export class Contact {
   /** One try that is told of instead of promised. */
   send<Type extends RequestType>(request: InputOf<Type>, options: TryOptions, tell: Tell<Type>): void {
     const { signal, tries = 0, timeoutMs = Infinity } = options
+    const sent = this.#untracedUntilMs > 0 && isTraced(request) ? this.#asTaken(request) : request
     // A blackholed server must be left for another while the asker still has time, a slow one must get to answer.
     const limitMs = Math.min(timeoutMs, TRY_LAST_MS, TRY_FIRST_MS * 2 ** Math.min(tries, 10))
     const failed = (error: unknown) =>
@@ -63,11 +70,29 @@ export class Contact {
       if (!reply) return failed(error)
       if (reply.status === 'refused' && isAway(reply.code)) return failed(new UnavailableError(reply.message))
       this.heard()
-      tell(reply)
+      if (isNotTaken(reply) && isTraced(sent)) this.#sendUntraced(sent, options, tell)
+      else tell(reply)
     }
     const transport = this.#transport
-    if (transport.send) transport.send<Type>(request, { timeoutMs: limitMs }, told)
-    else transport.call<Type>(request, { signal, timeoutMs: limitMs }).then(told, failed)
+    if (transport.send) transport.send<Type>(sent, { timeoutMs: limitMs }, told)
+    else transport.call<Type>(sent, { signal, timeoutMs: limitMs }).then(told, failed)
+  }
+
+  /**
+   * A server of before there were spans refuses what names one, and does nothing. If it takes the same without, no span is named for
+   * a minute; then perhaps another server answers.
+   */
+  #sendUntraced<Type extends RequestType>(request: InputOf<Type>, options: TryOptions, tell: Tell<Type>): void {
+    this.send<Type>(untraced(request), options, (reply, error) => {
+      if (reply && !isNotTaken(reply)) this.#untracedUntilMs = this.#environment.clock.monoMs() + UNTRACED_MS
+      tell(reply, error)
+    })
+  }
+
+  #asTaken<Type extends RequestType>(request: InputOf<Type>): InputOf<Type> {
+    if (this.#untracedUntilMs > this.#environment.clock.monoMs()) return untraced(request)
+    this.#untracedUntilMs = 0
+    return request
   }
 
   /** Tries until there is an answer, or for so long. */
@@ -128,4 +153,16 @@ export class Contact {
 /** The server is there, but cannot say: as good as no answer. */
 function isAway(code: keyof typeof errors): boolean {
   return errors[code]?.status >= 500
+}
+
+function isNotTaken(reply: ReplyOf<RequestType>): boolean {
+  return reply.status === 'refused' && reply.code === 'bad-request'
+}
+
+function isTraced(request: InputOf<RequestType>): boolean {
+  return 'traceparent' in request && request.traceparent !== undefined
+}
+
+function untraced<Type extends RequestType>(request: InputOf<Type>): InputOf<Type> {
+  return { ...request, traceparent: undefined }
 }

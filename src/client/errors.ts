@@ -65,10 +65,18 @@ export class FailedForGoodError extends BatonError {
   override readonly name = 'FailedForGoodError'
   readonly by: string
   readonly permanent: boolean
-  constructor({ by, error, permanent }: { by: string; error: string; permanent: boolean }) {
+  /** The span in which it failed, where that has one. */
+  readonly traceparent: string | undefined
+  constructor({
+    by,
+    error,
+    permanent,
+    traceparent,
+  }: { by: string; error: string; permanent: boolean; traceparent?: string }) {
     super('failed-for-good', `${by} failed for good: ${error}`)
     this.by = by
     this.permanent = permanent
+    this.traceparent = traceparent
   }
 }
 

@@ -64,6 +64,7 @@ export class HeldGrant implements OpenGrant, StreamListener, SessionUser, Closab
   #lost: GrantLostError | undefined
   #isClosed = false
   lastingFromMs = Infinity
+  traceparent: string | undefined
 
   constructor(wiring: Wiring, { place, hold, session, reply, waited, signal }: GrantStart) {
     this.place = place
@@ -85,6 +86,10 @@ export class HeldGrant implements OpenGrant, StreamListener, SessionUser, Closab
     if (waited) this.onLasting()
     else this.lastingFromMs = wiring.stream.whenItLasts()
     this.#userAt = session.add(this)
+  }
+
+  get namespace(): string {
+    return this.place.namespace
   }
 
   get signal(): AbortSignal {
@@ -236,8 +241,10 @@ export class HeldGrant implements OpenGrant, StreamListener, SessionUser, Closab
   #release(outcome: ReportedOutcome): InputOf<'release'> {
     const { namespace, resource, operation, node, owner } = this.place
     const hold = this.#hold
-    const { fence } = this
-    return { type: 'release', namespace, resource, operation, node, owner, hold, fence, ...outcome }
+    const { fence, traceparent } = this
+    const request = { type: 'release', namespace, resource, operation, node, owner, hold, fence, ...outcome } as const
+    if (traceparent === undefined || request.outcome === 'cancelled') return request
+    return { ...request, traceparent }
   }
 
   #notAcknowledged(cause: unknown): GrantLostError {

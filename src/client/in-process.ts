@@ -2,10 +2,11 @@ import {
   errorBody,
   LIMITS,
   type ReplyOf,
-  type Request,
   type RequestOf,
   type RequestType,
+  type ServiceRequest,
   type StreamScope,
+  type Who,
   type WireEvent,
 } from '../protocol/index.ts'
 import { requestSchemas } from '../protocol/schemas.ts'
@@ -17,6 +18,8 @@ import { Client } from './client.ts'
 import { systemClientClock } from './clock.ts'
 import { ArgumentError, BatonError, UnavailableError } from './errors.ts'
 import { systemRandom } from './random.ts'
+import { tracerFor } from './traces/find-tracer.ts'
+import { inOwnContext } from './traces/own-context.ts'
 import {
   type CallOptions,
   type InputOf,
@@ -40,7 +43,9 @@ export async function openInProcess(storeUrl: string, options: OpenOptions = {})
     throw unusable(error)
   })
   const notice = options.onNotice ?? warn
-  return new Client(transport, { clock: systemClientClock(), notice, random: systemRandom }, options)
+  const findTracer = await tracerFor(options.tracer)
+  const clientClock = findTracer ? inOwnContext(systemClientClock()) : systemClientClock()
+  return new Client(transport, { clock: clientClock, notice, random: systemRandom, findTracer }, options)
 }
 
 interface InProcessOptions {
@@ -104,7 +109,9 @@ export class InProcessTransport implements Transport {
     if (!checked.success) return errorBody('bad-request', checked.error.issues.map(issueText).join('; '))
     try {
       const service = await this.service()
-      return structuredClone(await service.call<Type>(checked.data as RequestOf<Type> & { type: Type }))
+      const { data } = checked
+      if (data.type === 'get-who') return ANYBODY as ReplyOf<Type>
+      return structuredClone((await service.call(data, NOTHING_KNOWN)) as ReplyOf<Type>)
     } catch (error) {
       throw asUnavailable(error)
     }
@@ -139,11 +146,13 @@ export class InProcessTransport implements Transport {
 const UNCHECKED: ReadonlySet<RequestType> = new Set(['acquire', 'release', 'cancel'])
 
 const NOTHING_KNOWN = {}
+/** Whoever uses a store without a server may do everything. */
+const ANYBODY: Who = { status: 'who', role: 'anybody' }
 
 /** A request of the client as it is after checking: with its defaults. */
-function asChecked(request: InputOf<RequestType>): Request {
+function asChecked(request: InputOf<RequestType>): ServiceRequest {
   if (request.type === 'acquire') request.ttlMs ??= LIMITS.ttlDefaultMs
-  return request as Request
+  return request as ServiceRequest
 }
 
 /** Nothing in it is the store's too. */

@@ -1,13 +1,19 @@
 export type {
+  GrantView,
   Json,
+  KeptView,
   NamespacePolicy,
   OperationPolicy,
+  PauseView,
   Policy,
   PreviousAttempt,
+  QueueWait,
+  RecentView,
   ResourceView,
   WaiterView,
+  WaitReason,
 } from '../core/index.ts'
-export type { ErrorCode, WireEvent } from '../protocol/index.ts'
+export type { ErrorCode, Overview, OverviewPoint, PastGrant, Tally, WireEvent } from '../protocol/index.ts'
 export type {
   AskOptions,
   Baton,
@@ -23,10 +29,12 @@ export type {
   OpenOptions,
   Performed,
   References,
+  ResourceStatus,
   RunContext,
   RunOptions,
   Skipped,
   SuccessOptions,
+  Timeline,
   VerifyWhen,
   WhenUnavailable,
 } from './api.ts'
@@ -42,3 +50,4 @@ export {
   UnavailableError,
 } from './errors.ts'
 export { open } from './open.ts'
+export type { Tracer } from './traces/tracer.ts'

@@ -2,6 +2,7 @@ import type { LeadContext, LeadOptions } from './api.ts'
 import { Asker } from './asker.ts'
 import { BatonError } from './errors.ts'
 import type { OpenGrant } from './open-grant.ts'
+import { workTraced } from './traces/work-span.ts'
 import type { Wiring } from './wiring.ts'
 
 type Callback<Result> = (context: LeadContext) => Result | Promise<Result>
@@ -23,7 +24,7 @@ export async function lead<Result>(
     const answer = await asker.ask().catch(unlessStopped)
     if (!answer) return undefined
     if (answer.status === 'skip') continue
-    const term = await serve(answer, callback, options.signal)
+    const term = await workTraced(wiring, answer, () => serve(answer, callback, options.signal))
     if (term.is === 'over') return term.result
     wiring.notice(`no longer leads ${resource} (${answer.lost?.message}); stands again`)
   }

@@ -4,27 +4,39 @@ import { Asker } from './asker.ts'
 import { GrantLostError } from './errors.ts'
 import type { OpenGrant } from './open-grant.ts'
 import { contextOf } from './run.ts'
+import { heldTraced, workTraced } from './traces/work-span.ts'
 import type { Wiring } from './wiring.ts'
 
 /** A plain fair mutex: whatever happens under it, leaving it is its normal end. */
 export function lock(wiring: Wiring, resource: string, options: LockOptions): Promise<HeldLock> {
-  return new Asker(wiring, { operation: 'lock', resource }, options).ask().then(heldLock)
+  return ask(wiring, resource, options).then((answer) => new HeldLock(heldTraced(wiring, grantIn(answer))))
 }
 
-function heldLock(answer: OpenGrant | Skip): HeldLock {
+function ask(wiring: Wiring, resource: string, options: LockOptions): Promise<OpenGrant | Skip> {
+  return new Asker(wiring, { operation: 'lock', resource }, options).ask()
+}
+
+function grantIn(answer: OpenGrant | Skip): OpenGrant {
   // Only a row that somebody has changed skips: then there is nothing to exclude others from.
   if (answer.status === 'skip')
     throw new GrantLostError(`the operation lock skips: its row of the policy is not a mutex`)
-  return new HeldLock(answer)
+  return answer
 }
+
+type Callback<Result> = (context: RunContext) => Result | Promise<Result>
 
 /** Runs the callback under the lock and resolves to what it returns. */
 export async function lockAround<Result>(
   wiring: Wiring,
   resource: string,
-  { callback, options }: { callback: (context: RunContext) => Result | Promise<Result>; options: LockOptions },
+  { callback, options }: { callback: Callback<Result>; options: LockOptions },
 ): Promise<Result> {
-  const held = await lock(wiring, resource, options)
+  const grant = grantIn(await ask(wiring, resource, options))
+  // Awaited, as a promise that is returned takes two more turns.
+  return await workTraced(wiring, grant, () => runUnder(new HeldLock(grant), callback))
+}
+
+async function runUnder<Result>(held: HeldLock, callback: Callback<Result>): Promise<Result> {
   try {
     const result = await callback(held.context)
     if (held.lost) throw held.lost

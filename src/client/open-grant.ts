@@ -5,4 +5,7 @@ import type { GrantLostError } from './errors.ts'
 export interface OpenGrant extends Grant {
   /** Why it was lost. Its signal may have aborted for another reason: that its caller wants the work to stop. */
   readonly lost: GrantLostError | undefined
+  readonly namespace: string
+  /** The span of what is done under it, for its outcome to name. */
+  traceparent?: string | undefined
 }

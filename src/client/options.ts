@@ -1,4 +1,5 @@
 import type { Json } from '../core/index.ts'
+import type { Tracer } from './traces/tracer.ts'
 
 /** Who a client is, and how it deals with the server. Everything has a default. */
 export interface ConnectOptions {
@@ -19,6 +20,11 @@ export interface ConnectOptions {
    * a secret. Default: a warning of the process (`BatonNotice`), which Node writes to stderr.
    */
   readonly onNotice?: (notice: string) => void
+  /**
+   * Makes a span of every ask and of what is done under a grant, with OpenTelemetry. Default: the tracer `baton` of
+   * `@opentelemetry/api`, where the application has that package and has registered a provider. False: no spans.
+   */
+  readonly tracer?: Tracer | false
 }
 
 /** What `open` takes. */

@@ -15,3 +15,10 @@ export const systemRandom: ClientRandom = {
   name: () => randomBytes(12).toString('base64url'),
   fraction: () => Math.random(),
 }
+
+/** Names that no other client has: by chance the first part, by counting the rest. */
+export function namesOf(random: ClientRandom): () => string {
+  const client = random.name()
+  let count = 0
+  return () => `${client}.${(++count).toString(36)}`
+}

@@ -2,6 +2,7 @@ import type { Done, RunContext, RunOptions, VerifyWhen } from './api.ts'
 import { Asker, skippedOf } from './asker.ts'
 import { GrantLostError, RefusedError } from './errors.ts'
 import type { OpenGrant } from './open-grant.ts'
+import { workTraced } from './traces/work-span.ts'
 import type { Wiring } from './wiring.ts'
 
 type Callback<Result> = (context: RunContext) => Result | Promise<Result>
@@ -34,7 +35,8 @@ export async function run<Result>(
       throw new RefusedError('wait-over', 'it was skipped, is not there, and time is up')
     } else answer = await asker.ask({ disbelieve: skip.fence, verifies })
   }
-  return perform(wiring, answer, { callback, keepMs, isThere: isThereAlready })
+  const grant = answer
+  return workTraced(wiring, grant, () => perform(wiring, grant, { callback, keepMs, isThere: isThereAlready }))
 }
 
 interface Work<Result> {

@@ -148,6 +148,7 @@ export class SentAsk implements StreamListener, SessionUser {
       case 'granted':
         if (!event.handOver) return
         if (this.#stage === 'open') this.#stage = 'handed-over'
+        this.#spec.trace?.handedOver()
         // Not here: in process this is told in the middle of a step.
         if (this.#news.is === 'awaited') queueMicrotask(() => this.#reporter.handedOver(this))
         break

@@ -17,6 +17,7 @@ export class WaitReport {
   queued({ position, progress }: Queued): void {
     if (position !== this.#position) {
       this.#position = position
+      this.#spec.trace?.queued(position)
       this.#tell(() => this.#spec.onQueued?.(position))
     }
     if (progress !== undefined) this.progress(progress)

@@ -1,5 +1,4 @@
 import type { GrantView, WaiterView } from '../core/index.ts'
-import type { Grant } from './api.ts'
 import { onAbort } from './clock.ts'
 import { BatonError, GrantLostError } from './errors.ts'
 import type { OpenGrant } from './open-grant.ts'
@@ -8,6 +7,7 @@ import type { Closable, Wiring } from './wiring.ts'
 /** What `whenUnavailable: 'run'` runs under: nothing. The fence is 0, and nobody is told of the outcome. */
 export class WithoutGrant implements OpenGrant, Closable {
   readonly status = 'granted'
+  readonly namespace: string
   readonly operation: string
   readonly resource: string
   readonly node: string
@@ -26,13 +26,15 @@ export class WithoutGrant implements OpenGrant, Closable {
   constructor(
     wiring: Wiring,
     {
+      namespace,
       operation,
       resource,
       owner,
       signal,
-    }: Pick<Grant, 'operation' | 'resource' | 'owner'> & { signal?: AbortSignal | undefined },
+    }: Pick<OpenGrant, 'namespace' | 'operation' | 'resource' | 'owner'> & { signal?: AbortSignal | undefined },
   ) {
     this.#wiring = wiring
+    this.namespace = namespace
     this.operation = operation
     this.resource = resource
     this.node = wiring.node

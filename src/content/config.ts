@@ -57,33 +57,44 @@ const SOCKET_BYTES = 107
 /** What separates branches, or is a pattern, to mergerfs. */
 const UNFIT_FOR_BRANCH = /[:=*?[\]{}\n]/
 
-const nodeSchema = z.looseObject({
+export const contentNodeSchema = z.looseObject({
   root: z
     .string()
     .refine(isAbsolute, 'must be an absolute path')
     .refine(
       (path) => !UNFIT_FOR_BRANCH.test(path),
       'must be a path without : = * ? [ ] { }, which mergerfs takes apart',
-    ),
-  ip: z.string().optional(),
-  lock_server: z.string().min(1).optional(),
+    )
+    .describe('its folder: blobs are written to `ROOT/host`, the union of all nodes is at `ROOT/merged`'),
+  ip: z.string().optional().describe('its address; for people'),
+  lock_server: z.string().min(1).optional().describe('its lock server, by URL or host:port; several by commas'),
 })
 
-const settingsSchema = z.looseObject({
-  current_node: idSchema,
+export const contentSettingsSchema = z.looseObject({
+  current_node: idSchema.describe('the node that this is: one of `nodes`'),
   socket_path: z
     .string()
     .min(1)
     .refine((path) => Buffer.byteLength(path) <= SOCKET_BYTES, `must have ${SOCKET_BYTES} bytes at most, as a socket`)
-    .optional(),
-  servers: z.array(z.string().min(1)).min(1).optional(),
-  store: z.string().min(1).optional(),
-  token_file: z.string().min(1).optional(),
-  when_unavailable: z.enum(['wait', 'fail', 'pull-anyway']).optional(),
-  nodes: z.record(idSchema, nodeSchema),
+    .optional()
+    .describe('where containerd finds it; not needed without containerd'),
+  servers: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe('the lock servers, by URL or host:port; where absent, the `lock_server` of the current node'),
+  store: z.string().min(1).optional().describe('a store that all nodes reach, instead of servers: `mysql://…`'),
+  token_file: z.string().min(1).optional().describe('a file with the bearer token of this node'),
+  when_unavailable: z
+    .enum(['wait', 'fail', 'pull-anyway'])
+    .optional()
+    .describe('what to do while no lock server answers; where absent, `pull-anyway` after 5 s'),
+  nodes: z
+    .record(idSchema, contentNodeSchema)
+    .describe('all nodes of the cluster by name, this one too, alike on each of them'),
 })
 
-const known = Object.keys(settingsSchema.shape)
+const known = Object.keys(contentSettingsSchema.shape)
 
 /** The configuration of a file. */
 export function readContentConfig(path: string): ContentConfig {
@@ -99,7 +110,7 @@ export function readContentConfig(path: string): ContentConfig {
 
 /** The same of a value; `from` names it in messages. */
 export function contentConfigOf(value: unknown, from: string): ContentConfig {
-  const checked = settingsSchema.safeParse(value)
+  const checked = contentSettingsSchema.safeParse(value)
   if (!checked.success) {
     const issues = checked.error.issues.map(({ path, message }) => [path.map(String).join('.'), message].join(': '))
     throw bad(`${from} has to be changed: ${issues.join('; ')}`)
@@ -137,7 +148,7 @@ function checkRoots(nodes: ReadonlyMap<string, NodeFolders>, from: string): void
   }
 }
 
-function lockOf(settings: z.output<typeof settingsSchema>, from: string): ContentConfig['lock'] {
+function lockOf(settings: z.output<typeof contentSettingsSchema>, from: string): ContentConfig['lock'] {
   const { store, servers, current_node: node, nodes } = settings
   if (store !== undefined && servers !== undefined) {
     throw bad(`${from}: servers and store exclude one another; keep one of them`)

@@ -1,7 +1,7 @@
 import { isInDoubt } from './contradiction.ts'
 import { type OperationPolicy, rowOf } from './policy.ts'
 import { reference } from './references.ts'
-import { type Refused, refused, type Skip } from './reply.ts'
+import { type Refused, refused, type Skip, traceOf } from './reply.ts'
 import type { KeptSuccess } from './state.ts'
 import type { Turn } from './turn.ts'
 
@@ -85,5 +85,6 @@ function skipOnKept(kept: KeptSuccess): Skip {
     atMs: kept.atMs,
     ...(kept.result !== undefined && { result: kept.result }),
     ...(kept.resultOmitted && { resultOmitted: kept.resultOmitted }),
+    ...traceOf(kept),
   }
 }

@@ -69,9 +69,11 @@ function isSameState(resource: Resource, model: Model): void {
     model.held.map(({ progress }) => progress),
   )
   assert.deepEqual(
-    view.kept.map((each) => [each.operation, each.fence, each.untilMs, each.result, each.resultOmitted]).sort(),
+    view.kept
+      .map((each) => [each.operation, each.fence, each.untilMs, each.result, each.resultOmitted, each.traceparent])
+      .sort(),
     model.kept
-      .map(({ op, fence, untilMs, result, resultOmitted }) => [op, fence, untilMs, result, resultOmitted])
+      .map((each) => [each.op, each.fence, each.untilMs, each.result, each.resultOmitted, each.traceparent])
       .sort(),
   )
 }

@@ -6,7 +6,15 @@ import { memoriesToWrite } from './in-memory.ts'
 import { noteSession, removeHold, sessionsOf } from './places.ts'
 import { type OperationPolicy, plainOperation, rowOf } from './policy.ts'
 import { dropAllReferences, reference } from './references.ts'
-import { type Failed, type Outcome, type ReleaseReply, refused, type Skip, type SuccessOutcome } from './reply.ts'
+import {
+  type Failed,
+  type Outcome,
+  type ReleaseReply,
+  refused,
+  type Skip,
+  type SuccessOutcome,
+  traceOf,
+} from './reply.ts'
 import { type Grant, revisionOf, toWrite } from './state.ts'
 import { ANSWER_MS, RELEASED_MS, type Turn } from './turn.ts'
 
@@ -78,7 +86,11 @@ function succeed(
     const keepMs = outcome.keepMs ?? (revision === undefined ? row.keepMs : row.keepRevisionMs)
     if (keepMs > 0) {
       const kept = { revision, fence, node, atMs: nowMs, result, untilMs: nowMs + keepMs }
-      toWrite(resource, 'kept').set(operation, { ...kept, ...(resultOmitted && { resultOmitted }) })
+      toWrite(resource, 'kept').set(operation, {
+        ...kept,
+        ...(resultOmitted && { resultOmitted }),
+        ...traceOf(outcome),
+      })
     }
     if (row.addsReference && grant.reference) reference(turn, node)
     contradict(turn, row)
@@ -92,6 +104,7 @@ function succeed(
       ...(result !== undefined && { result }),
       ...(resultOmitted && { resultOmitted }),
       ...(effect !== undefined && { effect }),
+      ...traceOf(outcome),
     }
     const waiters = resource.waiters.ofRevision(operation, revision)
     for (const waiter of waiters) skipped(turn, { row, ask: waiter, skip })
@@ -116,6 +129,7 @@ function fail(
       error: errorOf(outcome),
       permanent,
       attempts: next.attempt - 1,
+      ...traceOfFailure(outcome),
     }
     tell(turn, resource.waiters.ofRevision(operation, revision), failed)
     goOn(turn, operation, { ...firstAttempt, revision })
@@ -132,8 +146,13 @@ function attemptAfter(grant: Grant, outcome: Unsuccessful): Attempt {
   const tried = outcome.outcome === 'failure' || outcome.outcome === 'expired'
   return {
     attempt: grant.attempt + (tried ? 1 : 0),
-    previous: { node: grant.node, outcome: outcome.outcome, error: errorOf(outcome) },
+    previous: { node: grant.node, outcome: outcome.outcome, error: errorOf(outcome), ...traceOfFailure(outcome) },
   }
+}
+
+/** Only who reports a failure says in which span it was. */
+function traceOfFailure(outcome: Unsuccessful): ReturnType<typeof traceOf> {
+  return outcome.outcome === 'failure' ? traceOf(outcome) : {}
 }
 
 function wasClaimed(grant: Grant): boolean {

@@ -9,6 +9,7 @@ import {
   type ReportedOutcome,
   refused,
   type SuccessOutcome,
+  traceOf,
 } from './reply.ts'
 import type { EndedAsk, Grant } from './state.ts'
 import type { Turn } from './turn.ts'
@@ -60,9 +61,12 @@ function outcomeOf(command: Release): ReportedOutcome {
         ...(command.resultOmitted && { resultOmitted: true }),
         ...(command.effect !== undefined && { effect: command.effect }),
         ...(command.keepMs !== undefined && { keepMs: command.keepMs }),
+        ...traceOf(command),
       }
-    case 'failure':
-      return { outcome: 'failure', error: command.error, ...(command.permanent && { permanent: true }) }
+    case 'failure': {
+      const { error, permanent } = command
+      return { outcome: 'failure', error, ...(permanent && { permanent: true }), ...traceOf(command) }
+    }
     case 'cancelled':
       return { outcome: 'cancelled' }
   }
@@ -71,6 +75,7 @@ function outcomeOf(command: Release): ReportedOutcome {
 /** Shared by all that have nothing to add. */
 const success: ReportedOutcome = { outcome: 'success' }
 
-function isPlain({ result, resultOmitted, effect, keepMs }: SuccessOutcome): boolean {
-  return result === undefined && !resultOmitted && effect === undefined && keepMs === undefined
+function isPlain({ result, resultOmitted, effect, keepMs, traceparent }: SuccessOutcome): boolean {
+  const isTold = result !== undefined || resultOmitted || traceparent !== undefined
+  return !isTold && effect === undefined && keepMs === undefined
 }

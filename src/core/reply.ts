@@ -1,6 +1,12 @@
 /** What can be told to others: results and progress. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
+/**
+ * The span in which work was done, as `traceparent` of W3C Trace Context writes it. Nothing is decided by it: it is handed on, so that
+ * whoever skips on the work, or tries it again, can say which it was.
+ */
+export type Traceparent = string
+
 /** The work was done; `effect: none`: there was nothing to do. */
 export type SuccessOutcome = {
   readonly outcome: 'success'
@@ -10,9 +16,15 @@ export type SuccessOutcome = {
   readonly effect?: 'none'
   /** How long it is good, as the one that did it says; absent: as the table says. */
   readonly keepMs?: number
+  readonly traceparent?: Traceparent
 }
 /** The work failed; `permanent`: no other try would do better, and the queue ends. */
-export type FailureOutcome = { readonly outcome: 'failure'; readonly error: string; readonly permanent?: boolean }
+export type FailureOutcome = {
+  readonly outcome: 'failure'
+  readonly error: string
+  readonly permanent?: boolean
+  readonly traceparent?: Traceparent
+}
 /** The holder gave up; the next in line goes on. */
 export type CancelledOutcome = { readonly outcome: 'cancelled' }
 
@@ -48,6 +60,7 @@ export interface PreviousAttempt {
   readonly node: string
   readonly outcome: Outcome['outcome']
   readonly error: string | undefined
+  readonly traceparent?: Traceparent
 }
 
 /** The right to run the operation now. */
@@ -76,6 +89,7 @@ export interface Skip {
   readonly result?: Json
   readonly resultOmitted?: true
   readonly effect?: 'none'
+  readonly traceparent?: Traceparent
 }
 
 /** 'Failed for good': told to the waiters of a permanent failure, or when the attempts are used up. */
@@ -86,6 +100,7 @@ export interface Failed {
   readonly error: string
   readonly permanent: boolean
   readonly attempts: number
+  readonly traceparent?: Traceparent
 }
 
 /** No, and why. */
@@ -126,6 +141,15 @@ export type ForgetReply =
   | Refused
 /** The answer to commands that are never refused. */
 export type DoneReply = { readonly status: 'done' }
+
+/** The span as replies and events carry it: absent where there is none. */
+export function traceOf({ traceparent }: { readonly traceparent?: Traceparent | undefined }): {
+  readonly traceparent?: Traceparent
+} {
+  return traceparent === undefined ? NO_TRACE : { traceparent }
+}
+
+const NO_TRACE = {}
 
 /** A refusal with this code. */
 export function refused(code: RefusalCode): Refused {

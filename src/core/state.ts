@@ -1,6 +1,6 @@
 import type { Holds } from './holds.ts'
 import type { Lease } from './lease.ts'
-import type { Answer, Json, Outcome, PreviousAttempt, ReleaseReply } from './reply.ts'
+import type { Answer, Json, Outcome, PreviousAttempt, ReleaseReply, Traceparent } from './reply.ts'
 import { type Entries, noEntries, SmallMap, type WritableEntries } from './small-map.ts'
 
 /** A place in a key's queue: one for an actor, however often it asks. */
@@ -95,6 +95,7 @@ export interface KeptSuccess {
   readonly atMs: number
   readonly result: Json | undefined
   readonly resultOmitted?: true | undefined
+  readonly traceparent?: Traceparent | undefined
   readonly untilMs: number
 }
 

@@ -7,7 +7,7 @@ import { granted } from './grant.ts'
 import { lookAtAnswer } from './memory.ts'
 import { sessionsOf } from './places.ts'
 import { rowOf } from './policy.ts'
-import type { AcquireReply, Json, Outcome, Skip } from './reply.ts'
+import { type AcquireReply, type Json, type Outcome, type Skip, type Traceparent, traceOf } from './reply.ts'
 import { type Grant, type Resource, revisionOf, type Waiter } from './state.ts'
 import { type Context, Turn } from './turn.ts'
 import type { QueueWait } from './why.ts'
@@ -50,6 +50,8 @@ export interface KeptView {
   readonly revision?: string
   readonly result?: Json
   readonly resultOmitted?: true
+  /** The span of the work, where its performer has named one. */
+  readonly traceparent?: Traceparent
 }
 
 /** How the last grant of an operation ended. */
@@ -163,15 +165,16 @@ export function viewOf(resource: Resource, waiterLimit = 1_000): ResourceView {
       .map((operation) => ({ operation, waiting: resource.waiters.count(operation) }))
       .filter(({ waiting }) => waiting > 0),
     references: [...resource.references],
-    kept: [...resource.kept].map(([operation, { node, fence, atMs, untilMs, result, resultOmitted, revision }]) => ({
+    kept: [...resource.kept].map(([operation, kept]) => ({
       operation,
-      node,
-      fence,
-      atMs,
-      untilMs,
-      ...revisionOf({ revision }),
-      ...(result !== undefined && { result }),
-      ...(resultOmitted && { resultOmitted }),
+      node: kept.node,
+      fence: kept.fence,
+      atMs: kept.atMs,
+      untilMs: kept.untilMs,
+      ...revisionOf(kept),
+      ...(kept.result !== undefined && { result: kept.result }),
+      ...(kept.resultOmitted && { resultOmitted: kept.resultOmitted }),
+      ...traceOf(kept),
     })),
     recent: [...resource.recent].map(([operation, { node, fence, atMs, outcome, revision }]) => ({
       operation,

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { errors } from './errors.ts'
-import { batchRoute, eventsRoute, routes } from './routes.ts'
 
 const docs = readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8')
 
@@ -12,8 +11,4 @@ test('docs/protocol.md and the error table say the same, both ways', () => {
   )
   expect(Object.fromEntries(documented)).toEqual(errors)
   expect(documented).toHaveLength(Object.keys(errors).length)
-})
-
-test('docs/protocol.md shows every route', () => {
-  for (const { path } of [...Object.values(routes), batchRoute, eventsRoute]) expect(docs).toContain(`$B${path}`)
 })

@@ -84,5 +84,17 @@ export type WireEvent =
   | ({ readonly type: 'progress'; readonly by: string; readonly fence: number; readonly progress: Json } & ByOwner)
   | ({ readonly type: 'referenced' | 'dereferenced'; readonly node: string } & Omit<OnKey, 'operation'>)
 
+/** What has happened since the one before it, for one who listens with `gatherMs`. */
+export interface GatheredEvent {
+  readonly type: 'gathered'
+  /** The last of them, oldest first. */
+  readonly events: readonly WireEvent[]
+  /** How many came before these. */
+  readonly omitted: number
+  /** The resources that have changed; `more` where there were others too. */
+  readonly changed: readonly (readonly [namespace: string, resource: string])[]
+  readonly more: boolean
+}
+
 /** An event as a stream carries it. */
 export type StreamedEvent = WireEvent | StatePart

@@ -15,6 +15,9 @@ export const LIMITS = {
   /** What the reads of one reply tell in all, about: a page ends early, and in a batch the reads beyond it are refused. */
   replyBytes: 256 * 1024,
   page: 1_000,
+  /** Of those who wait for a resource so many are shown with it, and so many in a list of resources. */
+  waitersShown: 1_000,
+  waitersListed: 100,
   policyNamespaces: 1_000,
   policyRows: 1_000,
 } as const

@@ -1,6 +1,9 @@
 import type { Outcome } from '../core/index.ts'
 
-/** One grant as the timeline of a resource shows it; the one that lives has no end. */
+/**
+ * One grant as the timeline of a resource shows it. One that lives has no end. One with an end and no outcome has ended at that
+ * time at the latest, and how was not heard.
+ */
 export interface PastGrant {
   readonly operation: string
   readonly node: string
@@ -8,19 +11,21 @@ export interface PastGrant {
   readonly fence: number
   readonly attempt: number
   readonly grantedAtMs: number
+  /** Of a hand-over: when it was claimed. */
+  readonly claimedAtMs?: number
   readonly endedAtMs?: number
   readonly outcome?: Outcome['outcome']
   /** Of a failure, and of what ran out or was revoked. */
   readonly error?: string
-  /** It went to one who had waited, for so long. */
+  /** It went to one who had waited, for so long where that is known. */
   readonly handOver: boolean
   readonly waitedMs?: number
-  /** How many have skipped on its success, as far as is known. */
+  /** How many have skipped on its success, as far as this server knows. */
   readonly skips: number
 }
 
 /** What was counted since the server began, or in one piece of time. */
-interface Tally {
+export interface Tally {
   readonly grants: number
   readonly handOvers: number
   /** Those who were told that the work had been done: work that was saved. */
@@ -31,7 +36,7 @@ interface Tally {
 }
 
 /** One piece of the last minutes. */
-interface OverviewPoint extends Tally {
+export interface OverviewPoint extends Tally {
   /** When it began. */
   readonly atMs: number
   /** How many waited when it ended. */

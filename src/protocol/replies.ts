@@ -3,8 +3,23 @@ import type { ErrorBody } from './errors.ts'
 import type { Place } from './events.ts'
 import type { Overview, PastGrant } from './overview.ts'
 import type { RequestType } from './requests.ts'
+import type { Role } from './token-schema.ts'
 
 type SessionReply = { readonly status: 'alive'; readonly ttlMs: number; readonly places: number }
+
+/** Whom the server takes an asker for. */
+export interface Who {
+  readonly status: 'who'
+  /** `anybody`: the server has no tokens, and everybody may do everything. */
+  readonly role: Role | 'anybody'
+  /** Of the token, or of the entry that its certificate stands for. */
+  readonly name?: string
+  /** That it acts for. */
+  readonly nodes?: readonly string[]
+  /** The only one that it is good for. */
+  readonly namespace?: string
+  readonly expiresAtMs?: number
+}
 
 interface OtherReplies {
   'drop-node': { readonly status: 'dropped'; readonly resources: number }
@@ -26,6 +41,7 @@ interface OtherReplies {
   'get-overview': { readonly status: 'overview' } & Overview
   'get-policy': { readonly status: 'policy'; readonly version: number; readonly policy: Policy }
   'apply-policy': { readonly status: 'policy'; readonly version: number; readonly policy: Policy }
+  'get-who': Who
 }
 
 type CommandReply<Type> = Exclude<ReplyTo<Extract<Command, { type: Type }>>, { status: 'refused' }>

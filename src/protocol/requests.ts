@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { completePolicy, type Json, type SaidPolicy, SHARED_HOLD } from '../core/index.ts'
 import { idSchema } from './id-schema.ts'
 import { jsonBytes, LIMITS } from './limits.ts'
+import { TRACEPARENT } from './traceparent.ts'
 
 /*
  * What can be asked of Baton, over HTTP and in process alike. These schemas check the input, make /openapi.json, and
@@ -32,6 +33,10 @@ const session = z
 const fence = z.int().min(0)
 const ttlMs = z.int().min(LIMITS.ttlMinMs).max(LIMITS.ttlMaxMs)
 const revision = idSchema.describe('what version of the work it is about')
+const traceparent = z
+  .string()
+  .regex(TRACEPARENT, 'must be a traceparent of W3C Trace Context, version 00')
+  .meta({ examples: ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'] })
 
 const address = { namespace, resource }
 
@@ -53,6 +58,7 @@ const acquire = z
     reference: z.boolean().optional().describe('false: do not add the node to the references'),
     dropReference: z.boolean().optional().describe("drop the node's own reference in the same step"),
     queueing: z.boolean().optional().describe('false: refuse at once where it is busy'),
+    traceparent: traceparent.optional().describe('the span that asks; it changes nothing'),
   })
   .transform((request) => ({ ...request, owner: request.owner ?? request.node }))
 
@@ -71,6 +77,7 @@ const release = z.discriminatedUnion('outcome', [
     resultOmitted: z.literal(true).optional().describe('there is a result, but it is too large, or not JSON'),
     effect: z.literal('none').optional().describe('nothing was to be done'),
     keepMs: z.int().min(0).max(LIMITS.keepMaxMs).optional().describe('how long it is good; absent: as the table says'),
+    traceparent: traceparent.optional().describe('the span of the work, told to those who skip on it'),
   }),
   z.strictObject({
     type: z.literal('release'),
@@ -80,6 +87,7 @@ const release = z.discriminatedUnion('outcome', [
     outcome: z.literal('failure'),
     error: z.string().max(LIMITS.errorChars).default('failed'),
     permanent: z.boolean().optional().describe('true: no other try would do better'),
+    traceparent: traceparent.optional().describe('the span of the work, told to the one that tries it next'),
   }),
   z.strictObject({ type: z.literal('release'), ...address, ...heldBy, fence, outcome: z.literal('cancelled') }),
 ])
@@ -113,7 +121,14 @@ const renewSession = z.strictObject({ type: z.literal('renew-session'), session 
 const closeSession = z.strictObject({ type: z.literal('close-session'), session })
 const listPlaces = z.strictObject({ type: z.literal('list-places'), session })
 const leavePlace = z.strictObject({ type: z.literal('leave-place'), ...address, operation, ...actor, session })
-const getResource = z.strictObject({ type: z.literal('get-resource'), ...address })
+/** Of those who wait so many are shown: somebody who looks again and again need not be told of all of them. */
+const waitersShown = (max: number) =>
+  z.coerce.number().int().min(0).max(max).optional().describe(`of those who wait, so many at most; absent: ${max}`)
+const getResource = z.strictObject({
+  type: z.literal('get-resource'),
+  ...address,
+  waiters: waitersShown(LIMITS.waitersShown),
+})
 const listWaiters = z.strictObject({
   type: z.literal('list-waiters'),
   ...address,
@@ -133,6 +148,7 @@ const listResources = z.strictObject({
     .optional()
     .describe('the `next` of the page before'),
   limit: z.coerce.number().int().min(1).max(LIMITS.page).default(100),
+  waiters: waitersShown(LIMITS.waitersListed),
 })
 const getTimeline = z.strictObject({ type: z.literal('get-timeline'), ...address })
 const getOverview = z.strictObject({
@@ -140,38 +156,56 @@ const getOverview = z.strictObject({
   namespace: idSchema.optional().describe('only of this one; of all where absent'),
 })
 const getPolicy = z.strictObject({ type: z.literal('get-policy') })
+const getWho = z.strictObject({ type: z.literal('get-who') })
 
-const operationPolicy = z.strictObject({
-  whenReferenced: z.enum(['skip', 'refuse', 'allow']).optional(),
-  waitersOnSuccess: z.enum(['skip', 'next']).optional(),
-  addsReference: z.boolean().optional(),
+const keepMs = z.int().min(0).optional()
+
+export const operationPolicySchema = z.strictObject({
+  whenReferenced: z
+    .enum(['skip', 'refuse', 'allow'])
+    .optional()
+    .describe('what a request meets where the resource is free, but nodes use it'),
+  waitersOnSuccess: z
+    .enum(['skip', 'next'])
+    .optional()
+    .describe('what a success means to those who wait for the same: they skip, or the next one is granted'),
+  addsReference: z.boolean().optional().describe('whether a success, and a skip, adds the node to the references'),
   dropsReferences: z.boolean().optional().describe('whether a success drops all references'),
-  keepMs: z.int().min(0).optional(),
-  keepRevisionMs: z.int().min(0).optional(),
+  keepMs: keepMs.describe('how long a success without a revision is kept; 0: not at all'),
+  keepRevisionMs: keepMs.describe('the same of a success with a revision'),
   attempts: z.int().min(0).optional().describe('so many failures in a row end the queue; 0: no limit'),
-  retryDelayMs: z.int().min(0).optional(),
-  contradicts: z.array(idSchema).max(100).optional(),
-  queueing: z.boolean().optional(),
+  retryDelayMs: z.int().min(0).optional().describe('the pause before a hand-over after a failure'),
+  contradicts: z
+    .array(idSchema)
+    .max(100)
+    .optional()
+    .describe('operations whose kept successes a success of this one drops'),
+  queueing: z.boolean().optional().describe("overrides the namespace's switch"),
 })
 
 function atMost<Rows extends z.ZodRecord>(limit: number, rows: Rows) {
   return rows.refine((said) => Object.keys(said).length <= limit, `must have ${limit} entries at most`)
 }
 
-const namespacePolicy = z.strictObject({
-  exclusion: z.enum(['operation', 'resource']).optional(),
-  queueing: z.boolean().optional(),
-  updateRequiresNoRef: z.boolean().optional(),
-  claimMs: z.int().min(100).max(600_000).optional(),
-  queueLimit: z.int().min(1).max(1_000_000).optional(),
-  operations: atMost(LIMITS.policyRows, z.record(idSchema, operationPolicy))
+export const namespacePolicySchema = z.strictObject({
+  exclusion: z.enum(['operation', 'resource']).optional().describe('one grant per key, or one per resource'),
+  queueing: z.boolean().optional().describe('false: a busy key refuses at once and queues nobody'),
+  updateRequiresNoRef: z.boolean().optional().describe('true: an update of a resource that nodes use is refused'),
+  claimMs: z
+    .int()
+    .min(100)
+    .max(600_000)
+    .optional()
+    .describe('how long a grant to a waiter stays unclaimed before it passes on'),
+  queueLimit: z.int().min(1).max(1_000_000).optional().describe('how many waiters one key may have'),
+  operations: atMost(LIMITS.policyRows, z.record(idSchema, operationPolicySchema))
     .optional()
     .describe('new rows, and changes to the built-in ones'),
 })
 
 /** Checks a policy and completes it: what it does not say is as built in. */
 export const policySchema = z
-  .strictObject({ namespaces: atMost(LIMITS.policyNamespaces, z.record(idSchema, namespacePolicy)) })
+  .strictObject({ namespaces: atMost(LIMITS.policyNamespaces, z.record(idSchema, namespacePolicySchema)) })
   .transform((said) => completePolicy(said as SaidPolicy))
 
 const applyPolicy = z.strictObject({
@@ -203,12 +237,15 @@ export const requestSchemas = {
   'get-overview': getOverview,
   'get-policy': getPolicy,
   'apply-policy': applyPolicy,
+  'get-who': getWho,
 } as const
 
 export type RequestType = keyof typeof requestSchemas
 export type RequestOf<Type extends RequestType> = z.output<(typeof requestSchemas)[Type]>
 /** A request as it is after checking, with its defaults filled in. */
 export type Request = { [Type in RequestType]: RequestOf<Type> }[RequestType]
+/** Those that are about the store. Who asks is known to the server alone: it answers that itself. */
+export type ServiceRequest = Exclude<Request, { type: 'get-who' }>
 /** A request as a client writes it. */
 export type RequestInput = { [Type in RequestType]: z.input<(typeof requestSchemas)[Type]> }[RequestType]
 

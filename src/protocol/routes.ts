@@ -49,6 +49,7 @@ export const routes: Readonly<Record<RequestType, Route>> = {
   },
   'get-policy': { method: 'GET', path: '/v1/policy', summary: 'Read the policy and its version.' },
   'apply-policy': { method: 'PUT', path: '/v1/policy', summary: 'Replace the policy if it still has this version.' },
+  'get-who': { method: 'GET', path: '/v1/who', summary: 'Who the asker is to this server, and what it may do.' },
 }
 
 /** Many requests in one: `{"requests": [{"type": "acquire", …}, …]}`, answered `{"replies": […]}` in the same order. */

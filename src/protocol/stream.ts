@@ -1,5 +1,5 @@
 import type { ErrorBody } from './errors.ts'
-import type { StreamedEvent } from './events.ts'
+import type { GatheredEvent, StreamedEvent } from './events.ts'
 import type { ReplyOf } from './replies.ts'
 import type { RequestInput, RequestType } from './requests.ts'
 import type { Route } from './routes.ts'
@@ -15,6 +15,13 @@ export const streamRoute: Route = {
   summary: 'A WebSocket: many requests in one frame, answers and events on the same connection.',
 }
 
+/**
+ * A page cannot send a header with the upgrade, but it can offer subprotocols: this one, which is what the server answers, and
+ * `baton.token.` with the token in base64url behind it.
+ */
+export const STREAM_PROTOCOL = 'baton.v1'
+export const TOKEN_PROTOCOL = 'baton.token.'
+
 /** What a client may ask to hear of. `news`: but for what its own requests are answered. */
 export type StreamScope =
   | { readonly of: 'session'; readonly session: string }
@@ -27,6 +34,8 @@ export interface ListenFrame {
   readonly scope: StreamScope
   /** The last event that was heard before, of a scope that is no session's. */
   readonly lastId?: string | undefined
+  /** What happens is told as `gathered` events, so many milliseconds apart at least: for those who watch a busy server. */
+  readonly gatherMs?: number | undefined
 }
 
 /** What asks and releases, and whatever else acts for a node, need not say each; the session is that of asks. */
@@ -59,7 +68,7 @@ export interface ServerFrame {
   readonly store?: string
   /** By the numbers of the requests, in whatever order they were answered. */
   readonly replies?: readonly (readonly [number: number, reply: ReplyOf<RequestType>])[]
-  readonly events?: readonly (readonly [listen: number, id: string, event: StreamedEvent])[]
+  readonly events?: readonly (readonly [listen: number, id: string, event: StreamedEvent | GatheredEvent])[]
   /** These are not told anything any more, and why. */
   readonly ended?: readonly (readonly [listen: number, refusal: ErrorBody])[]
   /** The server is about to stop: what is asked from now on belongs elsewhere; what was asked before is answered here. */

@@ -12,21 +12,27 @@ export class Accounts {
   readonly #byToken = new WeakMap<object, Account>()
   readonly #byNetwork = new Map<string, Account>()
   /** What the last request of a connection has shown, and whom that is of: most show the same every time. */
-  readonly #bySocket = new WeakMap<Socket, { readonly shown: string | undefined; readonly account: Account }>()
+  #bySocket = new WeakMap<Socket, { readonly shown: string | undefined; readonly account: Account }>()
 
   constructor(guard: Guard) {
     this.#guard = guard
   }
 
   /** Whoever shows no token that is known shares one with all others of its network. */
-  ofRequest({ headers, socket }: IncomingMessage): Account {
+  ofRequest(request: IncomingMessage): Account {
+    const { headers, socket } = request
     const { authorization: shown } = headers
     const last = this.#bySocket.get(socket)
     if (last && last.shown === shown) return last.account
-    const token = this.#guard.tokenOf(headers)
+    const token = this.#guard.tokenOf(request)
     const account = token ? this.#ofToken(token) : this.#ofNetwork(networkOf(socket.remoteAddress ?? ''))
     this.#bySocket.set(socket, { shown, account })
     return account
+  }
+
+  /** The tokens have changed: whom each connection is of is found out again. */
+  forgetConnections(): void {
+    this.#bySocket = new WeakMap()
   }
 
   ofStream({ token }: Asker): Account {

@@ -125,7 +125,7 @@ test('whatever is sent to whatever path, the answer is never a 5xx', async () =>
   for (const url of paths) {
     for (const payload of bodies) {
       for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'] as const) {
-        if (method === 'GET' && ['/v1/resources', '/v1/overview', '/v1/policy'].includes(url)) continue
+        if (method === 'GET' && ['/v1/resources', '/v1/overview', '/v1/policy', '/v1/who'].includes(url)) continue
         const { statusCode } = await app.inject({ method, url, payload })
         expect([url, payload, method, statusCode >= 400 && statusCode < 500]).toEqual([url, payload, method, true])
       }

@@ -31,6 +31,22 @@ const json = fc.oneof(
   { weight: 9, arbitrary: fc.jsonValue() },
   { weight: 1, arbitrary: fc.constantFrom(deep(60), deep(64), deep(70), 'x'.repeat(70_000), 'x'.repeat(300_000)) },
 )
+const span = `00-${'a'.repeat(32)}-${'1'.repeat(16)}-01`
+const spans = fc.oneof(
+  { weight: 20, arbitrary: fc.constant(span) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      span.toUpperCase(),
+      span.replace('00', '01'),
+      span.replace(/a/g, '0'),
+      span.replace(/1{16}/, '0'.repeat(16)),
+      `${span}-`,
+      ` ${span}`,
+      `${span}\n`,
+    ),
+  },
+)
 const odd = fc.oneof(fc.constantFrom(null, '', [], {}), fc.jsonValue())
 
 function deep(levels: number): unknown {
@@ -47,6 +63,7 @@ function fieldOf(name: string): fc.Arbitrary<unknown> {
     if (name === 'effect') return fc.constantFrom('none', 'unknown')
     if (['verified', 'verifies', 'reference', 'dropReference', 'queueing', 'permanent', 'resultOmitted'].includes(name))
       return fc.boolean()
+    if (name === 'traceparent') return spans
     if (name.endsWith('Ms') || name === 'fence' || name === 'disbelieve') return numbers
     return ids
   }
@@ -59,6 +76,7 @@ interface Field {
   readonly minimum?: number
   readonly maximum?: number
   readonly maxLength?: number
+  readonly examples?: readonly unknown[]
 }
 
 interface Fields {
@@ -105,8 +123,9 @@ test.each(COMPILED)('what is surely a request of type %s is one, with the same v
 })
 
 /** A value that the field takes. */
-function goodOf({ type, const: only, minimum }: Field): unknown {
+function goodOf({ type, const: only, minimum, examples }: Field): unknown {
   if (only !== undefined) return only
+  if (examples) return examples[0]
   return { boolean: true, integer: minimum, string: 'a' }[type ?? ''] ?? { any: 'json' }
 }
 

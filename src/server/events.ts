@@ -42,7 +42,8 @@ export function serveEvents(
     streams.checkRoom()
     const leave = streams.watch(scope)
     reply.hijack()
-    const stream = streams.add(reply.raw, { heartbeat: true, lastWords: sseRetry(RETRY_SOON_MS) })
+    const lastWords = sseRetry(RETRY_SOON_MS)
+    const stream = streams.add(reply.raw, { heartbeat: true, lastWords, asker: request.asker })
     if (leave) stream.onClose(leave)
     stream.open(SSE_HEADERS, sseRetry(RETRY_MS))
     const sink: Sink = (event, id) => {

@@ -3,7 +3,7 @@ import type { Service } from '../service/index.ts'
 
 /** /healthz: the process is up. /readyz: the store answers, and the server is not about to stop. Neither asks for a token. */
 export function serveHealth(app: FastifyInstance, service: Service, draining: { readonly hasBegun: boolean }): void {
-  const probe = { method: ['GET', 'HEAD'], config: { public: true } }
+  const probe = { method: ['GET', 'HEAD'] }
   app.route({ ...probe, url: '/healthz', handler: async () => ({ status: 'ok' }) })
   app.route({
     ...probe,

@@ -21,7 +21,7 @@ type Json = Record<string, unknown>
 /** /openapi.json, made of the schemas that check the input. Made once, when first asked for. */
 export function serveOpenApi(app: FastifyInstance, version: string): void {
   let document: Buffer | undefined
-  app.get('/openapi.json', { config: { public: true } }, async (_request, reply) => {
+  app.get('/openapi.json', async (_request, reply) => {
     document ??= Buffer.from(JSON.stringify(openApi(version)))
     return reply.type('application/json; charset=utf-8').send(document)
   })

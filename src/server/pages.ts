@@ -21,12 +21,12 @@ export class PageRules {
     this.#names = names && new Set(['localhost', ...names.map(plainName)])
   }
 
-  /** Throws where the request may not be answered. */
-  check(headers: IncomingHttpHeaders): void {
+  /** Throws where the request may not be answered. `mayNavigate`: who follows a link of another site comes to a page here. */
+  check(headers: IncomingHttpHeaders, { mayNavigate = false } = {}): void {
     const { host, origin } = headers
     if (host !== this.#lastHost) this.#checkHost(host)
     const site = headers['sec-fetch-site']
-    if (origin === undefined && site === undefined) return
+    if (origin === undefined && (site === undefined || (mayNavigate && isNavigation(headers)))) return
     const isOwn = origin === undefined || origin === `http://${host}` || origin === `https://${host}`
     if (!isOwn || !(site === undefined || site === 'same-origin' || site === 'none')) throw new Refusal('foreign-page')
   }
@@ -50,6 +50,11 @@ export class PageRules {
 export function isFromBrowser(headers: IncomingHttpHeaders): boolean {
   const mode = headers['sec-fetch-mode']
   return BROWSER_HEADERS.some((name) => headers[name] !== undefined) || (mode !== undefined && mode !== 'cors')
+}
+
+/** The whole window goes there: whoever has sent it does not see what comes. Not so a frame, or what a script fetches. */
+function isNavigation(headers: IncomingHttpHeaders): boolean {
+  return headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
 }
 
 const BROWSER_HEADERS = ['origin', 'referer', 'sec-fetch-site', 'sec-fetch-dest', 'sec-fetch-user'] as const

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { type ErrorBody, STORE_HEADER } from '../protocol/index.ts'
 import type { Accounts } from './accounts.ts'
@@ -8,6 +8,7 @@ import type { Asker, Guard } from './guard.ts'
 import { bodyOf } from './refusal.ts'
 import type { RequestLog } from './request-log.ts'
 import { REQUEST_ID_HEADER } from './request-names.ts'
+import { type Access, accessTo } from './roles.ts'
 
 /** What is answered. */
 interface Answered {
@@ -40,7 +41,7 @@ interface PostsOptions {
  */
 export class Posts {
   readonly #options: PostsOptions
-  readonly #routes = new Map<string, PostRoute>()
+  readonly #routes = new Map<string, PostRoute & { readonly access: Access }>()
 
   constructor(options: PostsOptions) {
     this.#options = options
@@ -48,7 +49,7 @@ export class Posts {
 
   add(app: FastifyInstance, route: PostRoute): void {
     const { requestLog } = this.#options
-    this.#routes.set(route.path, route)
+    this.#routes.set(route.path, { ...route, access: accessTo({ method: 'POST', url: route.path }) })
     app.route({
       method: 'POST',
       url: route.path,
@@ -72,7 +73,7 @@ export class Posts {
     const length = headers['content-length']
     if (!route || length === undefined || headers['transfer-encoding'] !== undefined) return false
     if (Number(length) > this.#options.maxBytes || headers.expect !== undefined) return false
-    const asker = this.#identified(headers)
+    const asker = this.#identified(request, route.access)
     if (!asker) return false
     request.on('error', ignore)
     response.on('error', ignore)
@@ -89,9 +90,12 @@ export class Posts {
   }
 
   /** Nothing where it is refused: nothing of what it sends is read, and Fastify answers it. */
-  #identified(headers: IncomingHttpHeaders): Asker | undefined {
+  #identified(request: IncomingMessage, access: Access): Asker | undefined {
+    const { guard } = this.#options
     try {
-      return this.#options.guard.identify(headers)
+      const asker = guard.identify(request, 'call')
+      if (!access.audited) guard.enter(asker, access)
+      return asker
     } catch {
       return undefined
     }

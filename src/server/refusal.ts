@@ -14,13 +14,18 @@ export class Refusal extends Error {
 
 /** What a thrown error is answered with. Whatever is not known by name is a defect: logged here, not told outside. */
 export function bodyOf(error: unknown, logOf: () => Log): ErrorBody {
-  if (error instanceof Refusal) return errorBody(error.code, error.message)
-  if (error instanceof StoreUnavailable) return errorBody('store-unavailable')
-  if (error instanceof UnknownOutcome) return errorBody('unknown-outcome')
-  const known = frameworkRefusal(error)
+  const known = knownBodyOf(error)
   if (known) return known
   logOf().error('internal error', { error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
   return errorBody('internal')
+}
+
+/** The same; nothing for a defect. */
+export function knownBodyOf(error: unknown): ErrorBody | undefined {
+  if (error instanceof Refusal) return errorBody(error.code, error.message)
+  if (error instanceof StoreUnavailable) return errorBody('store-unavailable')
+  if (error instanceof UnknownOutcome) return errorBody('unknown-outcome')
+  return frameworkRefusal(error)
 }
 
 /** Errors that Fastify raises because of what the client sent. */

@@ -119,37 +119,20 @@ test('on a stream it is found by the stream and the number of the request', asyn
   ])
 })
 
-test('what operators do is written down, with who may and what came of it; what is refused is not', async () => {
+test('what operators do is written down with the id of its request; on a stream, with that and the number', async () => {
   const { log, entries } = recordedLog()
   const world = newWorld({ log })
-  const headers = { 'x-request-id': 'op' }
-  await world.post('/v1/acquire', { ...key, node: 'a', owner: 'o' })
-  await world.post('/v1/revoke', key, headers)
-  await world.post('/v1/revoke', key, headers)
-  await world.post('/v1/forget', { resource: 'r', operation: 'pull' }, headers)
-  await world.post('/v1/references/drop-node', { node: 'a' }, headers)
   const policy = { version: 1, policy: { namespaces: {} } }
+  const headers = { 'x-request-id': 'op', traceparent }
   await world.app.inject({ method: 'PUT', url: '/v1/policy', payload: policy, headers })
   await world.post('/v1/batch', { requests: [{ type: 'drop-node', node: 'b' }] }, headers)
-  const by = { requestId: 'op', role: 'anybody', namespace: 'default' }
-  const { namespace: _, ...byNobody } = by
-  expect(entries).toEqual([
-    ['info', 'grant revoked', { ...by, ...key, node: 'a', fence: 1 }],
-    ['info', 'kept success forgotten', { ...by, resource: 'r', operation: 'pull', kept: false }],
-    ['info', 'node dropped', { ...byNobody, node: 'a', resources: 0 }],
-    ['info', 'policy changed', { ...byNobody, from: 1, to: 2 }],
-    ['info', 'node dropped', { ...byNobody, node: 'b', resources: 0 }],
-  ])
-})
-
-test('the same on a stream', async () => {
-  const { log, entries } = recordedLog()
-  const world = newWorld({ log })
   const ask = { type: 'acquire', ...key, node: 'a', hold: 'h' }
-  await streamed(world, [ask, { type: 'revoke', ...key }, { type: 'drop-node', node: 'a' }])
-  expect(entries.map(([, message, { stream, request, fence }]) => [message, stream, request, fence])).toEqual([
-    ['grant revoked', '2', 2, 1],
-    ['node dropped', '2', 3, undefined],
+  await streamed(world, [ask, { type: 'revoke', ...key }])
+  const name = { requestId: 'op', traceId, spanId }
+  expect(entries.map(([level, message, fields]) => [`${level} ${message}`, fields])).toMatchObject([
+    ['info audit', { ...name, what: 'apply-policy', versionBefore: 1, version: 2, answer: 'policy' }],
+    ['info audit', { ...name, what: 'drop-node', node: 'b', answer: 'dropped' }],
+    ['info audit', { stream: '2', request: 2, what: 'revoke', answer: 'revoked' }],
   ])
 })
 
@@ -174,7 +157,7 @@ test('at debug, every request, grant, session and stream is written down', async
     ['session opened', session],
     ['request answered', { ...name, type: 'open-session', node: 'a', ...session, status: 'alive' }],
     ['http request answered', { ...name, method: 'POST', path: '/v1/sessions/open', status: 200 }],
-    ['stream opened', { requestId: 'upgrade', stream, role: 'anybody' }],
+    ['stream opened', { requestId: 'upgrade', stream, who: 'anybody' }],
     ['granted', grant],
     [
       'request answered',

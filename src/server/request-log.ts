@@ -2,19 +2,13 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { type ReplyOf, type Request, type RequestType, traceIn } from '../protocol/index.ts'
 import type { Log, LogFields } from '../service/index.ts'
-import type { Asker } from './guard.ts'
+import { knownBodyOf } from './refusal.ts'
 import { RequestNames } from './request-names.ts'
 
-/** Those by which operators change what others have. */
-const OPERATING: ReadonlySet<RequestType> = new Set(['revoke', 'forget', 'drop-node', 'apply-policy'])
+/** By what a request is found in the log; `number` is that of one on a stream. */
+export type NameOf = (number: number) => LogFields
 
-interface Answered {
-  readonly request: Request
-  readonly reply: ReplyOf<RequestType>
-  readonly asker: Asker
-}
-
-/** What is written down of requests: those of operators always, all others where debug is on. */
+/** The log, as requests have it: by what each is found, and how it was answered. */
 export class RequestLog {
   readonly #log: Log
   readonly names: RequestNames
@@ -33,46 +27,29 @@ export class RequestLog {
     return this.#log.child({ ...this.names.of(request) })
   }
 
-  /** The same of what a stream is asked, by the number of the request. */
+  /** The same of what a stream is asked, by the number of the request; where there is none, of the stream. */
   onStream(stream: string, number?: number): Log {
-    return this.#log.child({ stream, ...(number !== undefined && { request: number }) })
+    return this.#log.child(number === undefined ? { stream } : onStream(stream, number))
   }
 
-  /** Whether the answer to a request of this type is written down. */
-  wants(type: RequestType): boolean {
-    return this.#log.isDebug || OPERATING.has(type)
-  }
-
-  /** Writes it down in the log of this request. */
-  answered(log: Log, answered: Answered): void {
-    if (answered.reply.status !== 'refused') operated(log, answered)
-    if (!log.isDebug) return
-    const { request, reply } = answered
-    const { status } = reply
+  /** Writes down how a request was answered, or what was thrown in place of that. */
+  answered(name: LogFields, request: Request, reply: ReplyOf<RequestType> | undefined, error?: unknown): void {
+    const body = reply ?? knownBodyOf(error) ?? { status: 'refused', code: 'internal' }
     const trace = 'traceparent' in request ? traceIn(request.traceparent) : undefined
-    log.debug('request answered', {
+    this.#log.debug('request answered', {
+      ...name,
       type: request.type,
       ...namesIn(request),
       ...trace,
-      status,
-      ...('code' in reply && { code: reply.code }),
-      ...('fence' in reply && { fence: reply.fence }),
+      status: body.status,
+      ...('code' in body && { code: body.code }),
+      ...('fence' in body && { fence: body.fence }),
     })
   }
 }
 
-function operated(log: Log, { request, reply, asker }: Answered): void {
-  const by = { role: asker.token?.role ?? 'anybody' }
-  if (request.type === 'revoke' && reply.status === 'revoked') {
-    const { fence, node } = reply
-    log.info('grant revoked', { ...namesIn(request), node, fence, ...by })
-  } else if (request.type === 'forget' && reply.status === 'forgotten') {
-    log.info('kept success forgotten', { ...namesIn(request), kept: reply.kept, ...by })
-  } else if (request.type === 'drop-node' && reply.status === 'dropped') {
-    log.info('node dropped', { ...namesIn(request), resources: reply.resources, ...by })
-  } else if (request.type === 'apply-policy' && reply.status === 'policy') {
-    log.info('policy changed', { from: request.version, to: reply.version, ...by })
-  }
+export function onStream(stream: string, number: number): LogFields {
+  return { stream, request: number }
 }
 
 const NAMES = ['namespace', 'resource', 'operation', 'node', 'owner'] as const

@@ -1,9 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import { SSE_HEARTBEAT } from '../protocol/index.ts'
 import { processMs, type Scope, type Timers } from '../service/index.ts'
+import type { Asker } from './guard.ts'
 import type { ServerLimits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 import { Stream } from './stream.ts'
+import type { TokenStreams } from './token-streams.ts'
 import { Held, type Unsent } from './unsent.ts'
 
 const HEARTBEAT_MS = 15_000
@@ -15,6 +17,7 @@ interface StreamsOptions {
   readonly limits: ServerLimits
   readonly timers: Timers
   readonly unsent: Unsent
+  readonly tokenStreams: TokenStreams
 }
 
 /** A stream that is no event stream but counts as one. */
@@ -24,12 +27,15 @@ interface OtherStream {
   move(): void
   /** Closes it, as it has not. */
   leave(): void
+  /** Its token is not good any more. */
+  end(why: string): void
 }
 
 interface StreamOptions {
   readonly heartbeat: boolean
   /** Absent: it is never ended, only reset. */
   readonly lastWords?: string
+  readonly asker: Asker
 }
 
 /**
@@ -40,6 +46,7 @@ export class Streams {
   readonly #limits: ServerLimits
   readonly #timers: Timers
   readonly #unsent: Unsent
+  readonly #tokenStreams: TokenStreams
   readonly #all = new Map<Stream, Held>()
   /** Those that are no event streams but count as such. */
   readonly #others = new Set<OtherStream>()
@@ -55,10 +62,11 @@ export class Streams {
   #stopHeartbeat: (() => void) | undefined
   #closed = false
 
-  constructor({ limits, timers, unsent }: StreamsOptions) {
+  constructor({ limits, timers, unsent, tokenStreams }: StreamsOptions) {
     this.#limits = limits
     this.#timers = timers
     this.#unsent = unsent
+    this.#tokenStreams = tokenStreams
   }
 
   get size(): number {
@@ -94,12 +102,16 @@ export class Streams {
   }
 
   /** Counts one of another kind among them. Returns how to leave. */
-  enter(other: OtherStream): () => void {
+  enter(other: OtherStream, asker: Asker): () => void {
     this.#others.add(other)
-    return () => this.#others.delete(other)
+    const leave = this.#tokenStreams.enter(asker, (why) => other.end(why))
+    return () => {
+      this.#others.delete(other)
+      leave()
+    }
   }
 
-  add(response: ServerResponse, { heartbeat, lastWords }: StreamOptions): Stream {
+  add(response: ServerResponse, { heartbeat, lastWords, asker }: StreamOptions): Stream {
     const stream = new Stream(response)
     const held = new Held({ cut: () => stream.cut(), write: () => this.#write(stream, held) })
     stream.onTaken = () => this.#unsent.report(held, stream.held)
@@ -109,7 +121,10 @@ export class Streams {
       this.#beating.add(stream)
       this.#stopHeartbeat ??= this.#timers.after(HEARTBEAT_MS, () => this.#beat())
     }
+    // Whoever comes back after the cut is told why.
+    const leave = this.#tokenStreams.enter(asker, () => stream.cut())
     stream.onClose(() => {
+      leave()
       this.#unsent.report(held, 0)
       this.#all.delete(stream)
       this.#lastWords.delete(stream)
@@ -159,6 +174,7 @@ export class Streams {
   close(): void {
     this.#closed = true
     this.#stopHeartbeat?.()
+    this.#tokenStreams.close()
     for (const stream of [...this.#all.keys(), ...this.#others]) stream.cut()
   }
 

@@ -43,6 +43,7 @@ test('every request type answers at its route', async () => {
   await ask('get-overview', {})
   await ask('get-policy', {})
   await ask('apply-policy', { version: 1, policy: { namespaces: {} } })
+  await ask('get-who', {})
   expect(said).toEqual({
     'open-session': [200, 'alive'],
     'renew-session': [200, 'alive'],
@@ -66,6 +67,7 @@ test('every request type answers at its route', async () => {
     'get-overview': [200, 'overview'],
     'get-policy': [200, 'policy'],
     'apply-policy': [200, 'policy'],
+    'get-who': [200, 'who'],
   })
   expect(Object.keys(said).sort()).toEqual(Object.keys(routes).sort())
 })

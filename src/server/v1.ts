@@ -9,10 +9,13 @@ import {
   type Request,
   type RequestType,
   routes,
+  type Who,
 } from '../protocol/index.ts'
-import { type Asked, isReading, type ReadBudget, type Service } from '../service/index.ts'
+import { isReading, type Log, type ReadBudget, type Service } from '../service/index.ts'
+import type { Admission, Admitted } from './admission.ts'
+import type { OnAnswer } from './audit.ts'
 import { check, isRequestType } from './check.ts'
-import type { Asker, Guard } from './guard.ts'
+import type { Asker } from './guard.ts'
 import type { Posts } from './posts.ts'
 import type { Reading } from './reading.ts'
 import { bodyOf, Refusal } from './refusal.ts'
@@ -20,20 +23,25 @@ import type { RequestLog } from './request-log.ts'
 
 interface V1Options {
   readonly service: Service
-  readonly guard: Guard
+  readonly admission: Admission
   readonly requestLog: RequestLog
   readonly posts: Posts
   readonly reading: Reading
 }
 
 /** Every request type at its route: what was checked goes to the service, what it says goes back. */
-export function serveRequests(app: FastifyInstance, { service, guard, posts, reading, requestLog }: V1Options): void {
+export function serveRequests(
+  app: FastifyInstance,
+  { service, admission, posts, reading, requestLog }: V1Options,
+): void {
   const answer = async (type: RequestType, input: unknown, { asker, response }: From) => {
     const asked = check(type, input)
-    const facts = guard.check(asker, asked)
+    const admitted = admission.admit(asker, asked, () => ({ ...requestLog.names.of(response.req) }))
+    if (!('request' in admitted)) return { status: 200, body: admitted }
     const budget = isReading(asked) ? reading.budgetFor(response) : undefined
-    const body = await service.call(asked, facts, budget)
-    if (requestLog.wants(type)) requestLog.answered(requestLog.of(response.req), { request: asked, reply: body, asker })
+    const { onAnswer } = admitted
+    const call = service.call(admitted.request, admitted.facts, budget)
+    const body = await (onAnswer ? told(call, onAnswer) : call)
     return { status: statusOf(body), body }
   }
   for (const [type, { method, path }] of Object.entries(routes) as [RequestType, (typeof routes)[RequestType]][]) {
@@ -51,6 +59,11 @@ export function serveRequests(app: FastifyInstance, { service, guard, posts, rea
         },
       })
   }
+}
+
+async function told<Reply extends ReplyOf<RequestType>>(call: Promise<Reply>, onAnswer: OnAnswer): Promise<Reply> {
+  await call.then(onAnswer, (error) => onAnswer(undefined, error))
+  return call
 }
 
 /** Who asks, and what it is answered on. */
@@ -73,51 +86,48 @@ function refused(body: ErrorBody) {
 }
 
 /** POST /v1/batch: nothing is done unless every request of it is good. */
-export function serveBatch(app: FastifyInstance, { service, guard, posts, reading, requestLog }: V1Options): void {
+export function serveBatch(app: FastifyInstance, { service, admission, requestLog, posts, reading }: V1Options): void {
   const answer = async (body: unknown, asker: Asker, response: ServerResponse) => {
     const asked = batchOf(body)
-    const facts = asked.map((one, index) => {
+    const admitted = asked.map((one, index) => {
       try {
-        return guard.check(asker, one)
+        return admission.admit(asker, one, () => ({ ...requestLog.names.of(response.req) }))
       } catch (error) {
         throw error instanceof Refusal ? new Refusal(error.code, `requests.${index}: ${error.message}`) : error
       }
     })
-    const all = asked.map((request, index) => ({ request, facts: facts[index]! }))
     const budget = asked.some(isReading) ? reading.budgetFor(response) : undefined
     // What the store cannot do is the answer of that one request: the others stand.
-    const logOf = () => requestLog.of(response.req)
-    const tell = (index: number, reply: ReplyOf<RequestType> | undefined, error: unknown) => {
-      const request = asked[index]!
-      const told = reply ?? bodyOf(error, logOf)
-      if (requestLog.wants(request.type)) requestLog.answered(logOf(), { request, reply: told, asker })
-      return told
-    }
-    const replies = await answersOf(service, all, { budget, tell })
+    const replies = await answersOf(service, admitted, { budget, logOf: () => requestLog.of(response.req) })
     return { status: 200, body: { replies } }
   }
   posts.add(app, { path: batchRoute.path, refused, answer })
 }
 
-interface BatchOptions {
-  readonly budget: ReadBudget | undefined
-  /** What the request at this place of the list is told. */
-  readonly tell: (index: number, reply: ReplyOf<RequestType> | undefined, error: unknown) => ReplyOf<RequestType>
-}
-
 function answersOf(
   service: Service,
-  asked: readonly Asked[],
-  { budget, tell: told }: BatchOptions,
+  admitted: readonly (Admitted | Who)[],
+  { budget, logOf }: { readonly budget: ReadBudget | undefined; readonly logOf: () => Log },
 ): Promise<ReplyOf<RequestType>[]> {
   return new Promise((resolve) => {
     const replies: ReplyOf<RequestType>[] = []
+    const asked: Admitted[] = []
+    const places: number[] = []
+    for (const [place, one] of admitted.entries()) {
+      if (!('request' in one)) replies[place] = one
+      else {
+        asked.push(one)
+        places.push(place)
+      }
+    }
     let left = asked.length
     const tell = (index: number, reply: ReplyOf<RequestType> | undefined, error: unknown) => {
-      replies[index] = told(index, reply, error)
+      asked[index]!.onAnswer?.(reply, error)
+      replies[places[index]!] = reply ?? bodyOf(error, logOf)
       if (--left === 0) resolve(replies)
     }
-    service.callAll(asked, tell, budget)
+    if (left === 0) resolve(replies)
+    else service.callAll(asked, tell, budget)
   })
 }
 

@@ -7,7 +7,7 @@ import type { Token } from '../protocol/index.ts'
 import { logTo } from '../service/index.ts'
 import { SimulatedClock, settled } from '../testing/simulated-clock.ts'
 import { newWorld, quiet, roundTrips, type World } from '../testing/unit/server-world.ts'
-import { UnknownToken } from './guard.ts'
+import { UnknownToken } from './token-guard.ts'
 import { WrongTokens } from './wrong-tokens.ts'
 
 const tokens: Token[] = [{ sha256: createHash('sha256').update('root').digest('hex'), role: 'admin' }]

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
 import type { Log, Timers } from '../service/index.ts'
-import { UnknownToken } from './guard.ts'
 import { networkOf } from './network.ts'
 import { Slowdown } from './slowdown.ts'
+import { UnknownToken } from './token-guard.ts'
 
 /**
  * Whoever tries one token after another is slowed down, and the operator is told. A token that is known is never slowed, nor

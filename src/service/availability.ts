@@ -1,18 +1,24 @@
 import { StoreUnavailable } from '../stores/store.ts'
+import { processMs } from './clock.ts'
 import type { Log } from './log.ts'
+import type { Buckets } from './statistics/buckets.ts'
+import type { Statistics } from './statistics/statistics.ts'
 
 /** Logs once that the store does not answer, and once that it answers again. */
 export class StoreAvailability {
   readonly #log: Log
+  readonly #times: Buckets | undefined
   #isAway = false
   #stopped = false
 
-  constructor(log: Log) {
+  constructor(log: Log, statistics?: Pick<Statistics, 'storeSteps'>) {
     this.#log = log
+    this.#times = statistics?.storeSteps
   }
 
   /** Passes on what came of something that was asked of the store. */
-  async watch<Result>(asked: Promise<Result>): Promise<Result> {
+  async watch<Result>(asked: Promise<Result>, times?: Buckets): Promise<Result> {
+    const sinceMs = times ? processMs() : 0
     try {
       const result = await asked
       this.answered()
@@ -20,7 +26,14 @@ export class StoreAvailability {
     } catch (error) {
       this.failed(error)
       throw error
+    } finally {
+      times?.addMs(processMs() - sinceMs)
     }
+  }
+
+  /** The same of a step, or of several together: how long it took is noted, where anybody counts. */
+  step<Result>(asked: Promise<Result>): Promise<Result> {
+    return this.watch(asked, this.#times)
   }
 
   answered(): void {

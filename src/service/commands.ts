@@ -1,5 +1,5 @@
 import type { Command } from '../core/index.ts'
-import type { Request, RequestType } from '../protocol/index.ts'
+import type { Request, ServiceRequest } from '../protocol/index.ts'
 
 /** How long a place in line of a request without a session lives after its last sign of life. */
 const PLACE_TTL_MS = 60_000
@@ -16,13 +16,13 @@ const STEPPING = [
   'add-reference',
   'release-reference',
   'leave-place',
-] as const satisfies readonly RequestType[]
+] as const satisfies readonly ServiceRequest['type'][]
 
 export type Stepping = Extract<Request, { type: (typeof STEPPING)[number] }>
 
 const stepping: ReadonlySet<string> = new Set(STEPPING)
 
-export function isStepping(request: Request): request is Stepping {
+export function isStepping(request: ServiceRequest): request is Stepping {
   return stepping.has(request.type)
 }
 
@@ -35,14 +35,14 @@ const READING: ReadonlySet<string> = new Set([
   'get-policy',
   'get-timeline',
   'get-overview',
-] as const satisfies readonly RequestType[])
+] as const satisfies readonly ServiceRequest['type'][])
 
 export function isReading({ type }: Request): boolean {
   return READING.has(type)
 }
 
 /** Whether it goes through many resources, or tells much: others go on meanwhile. */
-export function takesLong(request: Request): boolean {
+export function takesLong(request: ServiceRequest): boolean {
   return isReading(request) || request.type === 'drop-node'
 }
 
@@ -89,12 +89,12 @@ function releaseOf(request: Extract<Stepping, { type: 'release' }>): Command {
   const { type, operation, node, owner, hold, fence } = request
   switch (request.outcome) {
     case 'success': {
-      const { outcome, result, resultOmitted, effect, keepMs } = request
-      return { type, operation, node, owner, hold, fence, outcome, result, resultOmitted, effect, keepMs }
+      const { outcome, result, resultOmitted, effect, keepMs, traceparent } = request
+      return { type, operation, node, owner, hold, fence, outcome, result, resultOmitted, effect, keepMs, traceparent }
     }
     case 'failure': {
-      const { outcome, error, permanent } = request
-      return { type, operation, node, owner, hold, fence, outcome, error, permanent }
+      const { outcome, error, permanent, traceparent } = request
+      return { type, operation, node, owner, hold, fence, outcome, error, permanent, traceparent }
     }
     case 'cancelled':
       return { type, operation, node, owner, hold, fence, outcome: 'cancelled' }

@@ -1,8 +1,9 @@
 import type { StoreEvent } from '../stores/store.ts'
 import type { Log } from './log.ts'
 
-/** Writes down every grant, hand-over and end. */
+/** Writes down every grant, hand-over and end that this process has caused. */
 export function logEvent(log: Log, event: StoreEvent): void {
+  if (event.elsewhere) return
   const { namespace, resource } = event
   if (event.type === 'granted') {
     const { operation, asker, fence, attempt, handOver, waitedMs } = event

@@ -1,6 +1,6 @@
 import { policyOf, type ResourceView, whyWaiting } from '../core/index.ts'
 import type { Store } from '../stores/store.ts'
-import type { Statistics } from './statistics.ts'
+import type { Statistics } from './statistics/statistics.ts'
 
 /** Views with why those who wait do, where anybody does. */
 export async function explainedViews(

@@ -10,6 +10,7 @@ import { PlaceKeeper } from './place-keeper.ts'
 import { AskerGone } from './read-budget.ts'
 import type { ReadTurns } from './read-turns.ts'
 import { stateOf } from './state.ts'
+import type { Statistics } from './statistics/statistics.ts'
 import type { Timers } from './timers.ts'
 
 interface ListeningOptions {
@@ -17,6 +18,7 @@ interface ListeningOptions {
   readonly eventLimit: number
   readonly instance: string
   readonly readTurns: ReadTurns
+  readonly statistics: Statistics | undefined
   readonly log: Log
   /** Called after each event, and where some may have been missed: what is due may have changed. */
   readonly onNews: () => void
@@ -46,6 +48,7 @@ export class Listening {
   readonly #places: PlaceKeeper
   readonly #timers: Timers
   readonly #readTurns: ReadTurns
+  readonly #statistics: Statistics | undefined
   readonly #onNews: () => void
   readonly #log: Log
   readonly #unsubscribe: () => void
@@ -53,12 +56,14 @@ export class Listening {
   /** Somebody has listened who may come back and ask for what it has missed. */
   #hasResumable = false
 
-  constructor(store: Store, { timers, eventLimit, instance, onNews, readTurns, log }: ListeningOptions) {
+  constructor(store: Store, options: ListeningOptions) {
+    const { timers, eventLimit, instance, onNews, readTurns, statistics, log } = options
     this.#store = store
     this.#events = new EventBuffer(eventLimit, `${Math.floor(store.nowMs()).toString(36)}${instance}`)
     this.#places = new PlaceKeeper(store, timers)
     this.#timers = timers
     this.#readTurns = readTurns
+    this.#statistics = statistics
     this.#onNews = onNews
     this.#log = log
     this.#unsubscribe = store.subscribe(
@@ -128,6 +133,7 @@ export class Listening {
   }
 
   #send(event: StoreEvent): void {
+    this.#statistics?.see(event)
     // How far something is says the next report better: who was away is not told of the past ones.
     if (event.type !== 'progress-told') {
       if (this.#hasResumable) this.#events.add(event)
@@ -142,6 +148,7 @@ export class Listening {
   /** Events may have been missed: everybody is told where things stand. */
   async #tellAnew(): Promise<void> {
     this.#events.forgetAll()
+    this.#statistics?.missed()
     this.#onNews()
     const listeners = this.#fanOut.all()
     this.#log.warn('events may have been missed; listeners are told the present state', { listeners: listeners.length })

@@ -14,7 +14,7 @@ function sources(): { readonly path: string; readonly text: string }[] {
   const paths = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
   )
-  return [...paths, 'src/main.ts']
+  return [...paths, 'src/main.ts', 'src/cli/commands/serve.ts']
     .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts') && !WRITERS.includes(path))
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }

@@ -1,5 +1,5 @@
 import { jsonSize, type Policy } from '../core/index.ts'
-import type { ReplyOf, RequestType } from '../protocol/index.ts'
+import { LIMITS, type ReplyOf, type RequestType } from '../protocol/index.ts'
 import type { Pace } from '../stores/store.ts'
 import type { ReadTurns } from './read-turns.ts'
 
@@ -8,13 +8,15 @@ export class AskerGone extends Error {
   override readonly name = 'AskerGone'
 }
 
-interface ReadBudgetOptions {
-  readonly turns: ReadTurns
-  /** What may be told in all, about. */
-  readonly bytes: number
-  /** Whether nobody waits for the answer any more. */
-  readonly isGone: () => boolean
+/** What is known of one asker. */
+export interface BudgetOptions {
+  /** What it may be told in all, about. Default: as much as a reply may tell. */
+  readonly bytes?: number | undefined
+  /** Whether nobody waits for the answer any more. Default: that is not known. */
+  readonly isGone?: () => boolean
 }
+
+const neverGone = () => false
 
 /**
  * What the reads of one asker, in one request or one batch, may cost: so many bytes, and a little time in each turn. The first
@@ -25,7 +27,7 @@ export class ReadBudget implements Pace {
   readonly #isGone: () => boolean
   #bytes: number
 
-  constructor({ turns, bytes, isGone }: ReadBudgetOptions) {
+  constructor(turns: ReadTurns, { bytes = LIMITS.replyBytes, isGone = neverGone }: BudgetOptions) {
     this.#turns = turns
     this.#bytes = bytes
     this.#isGone = isGone

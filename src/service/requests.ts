@@ -6,6 +6,7 @@ import {
   type Refused,
   type Release,
   type ReplyTo,
+  type Skip,
 } from '../core/index.ts'
 import {
   type ErrorBody,
@@ -13,9 +14,9 @@ import {
   jsonBytes,
   type Quotas,
   type ReplyOf,
-  type Request,
   type RequestOf,
   type RequestType,
+  type ServiceRequest,
 } from '../protocol/index.ts'
 import {
   type Address,
@@ -28,7 +29,9 @@ import {
 import { commandOf, isStepping, type Stepping } from './commands.ts'
 import { explainedViews } from './explained-views.ts'
 import { NodeQuotas } from './quotas.ts'
-import { Statistics } from './statistics.ts'
+import type { Seen, Statistics } from './statistics/statistics.ts'
+import { STEP_MS } from './statistics/window.ts'
+import { StoreGauges } from './store-gauges.ts'
 
 /** A reply as callers get it: a refusal with the sentence that belongs to its code. */
 export type Explained<Reply> = Exclude<Reply, Refused> | ErrorBody
@@ -51,6 +54,9 @@ export interface RequestLimits {
   readonly version?: string | undefined
 }
 
+/** What some request is answered. */
+export type AnyReply = ReplyOf<RequestType>
+
 /** A command, the resource that it is for, and what is known of whoever gives it. */
 export interface Commanded<C extends Acquire | Release> {
   readonly address: Address
@@ -63,15 +69,19 @@ export class Requests {
   readonly #store: Store
   readonly #limits: RequestLimits
   readonly #quotas: NodeQuotas
+  readonly gauges: StoreGauges
 
   constructor(store: Store, limits: RequestLimits) {
     this.#store = store
     this.#limits = limits
     this.#quotas = new NodeQuotas(store, limits.quotas)
+    this.gauges = new StoreGauges(store, limits.statistics)
+    // What waited before this process began, and what the policy names.
+    if (limits.statistics) this.gauges.read().catch(() => {})
   }
 
   /** `pace`: of those that may take long. */
-  async answer(request: Request, facts: Facts, pace: Pace): Promise<ReplyOf<RequestType>> {
+  async answer(request: ServiceRequest, facts: Facts, pace: Pace): Promise<AnyReply> {
     if (isStepping(request)) return this.#step(request, facts)
     const store = this.#store
     switch (request.type) {
@@ -89,7 +99,7 @@ export class Requests {
         return places ? { status: 'places', places } : explained(SESSION_LOST)
       }
       case 'get-resource': {
-        const view = (await store.read(request)) ?? idleView(addressOf(request))
+        const view = (await store.read(request, request.waiters)) ?? idleView(addressOf(request))
         const [resource = view] = await explainedViews(store, this.#limits.statistics, [view])
         return { status: 'resource', resource, nowMs: store.nowMs() }
       }
@@ -109,38 +119,45 @@ export class Requests {
         return { status: 'policy', ...(await store.policy()) }
       case 'apply-policy': {
         const { applied, version, policy } = await store.applyPolicy(request.policy, request.version)
+        this.#limits.statistics?.use(policy)
         return applied ? { status: 'policy', version, policy } : errorBody('policy-changed')
       }
     }
   }
 
   /** The same for one that is a step, at once; not to be told before it is durable. */
-  answerNow(direct: DirectSteps, request: Stepping, facts: Facts): ReplyOf<RequestType> {
+  answerNow(direct: DirectSteps, request: Stepping, facts: Facts): AnyReply {
     if (this.#isTooLarge(request)) return errorBody('too-large', this.#tooLarge())
     const reply = direct.step(request, commandOf(request), this.#factsFor(request, facts))
+    if (reply.status === 'skip') this.#skipped(request, request, reply)
     return explainedTo(request, reply)
   }
 
   /** The same for a command that is no request of `/v1`. */
   async command<C extends Acquire | Release>(commanded: Commanded<C>): Promise<Explained<ReplyTo<C>>> {
     const { address, command, facts } = commanded
-    return explained<ReplyTo<C>>(await this.#store.step(address, command, this.#factsFor(command, facts)))
+    const reply = await this.#store.step(address, command, this.#factsFor(command, facts))
+    if (reply.status === 'skip') this.#skipped(address, command, reply)
+    return explained<ReplyTo<C>>(reply)
   }
 
   commandNow<C extends Acquire | Release>(
     direct: DirectSteps,
     { address, command, facts }: Commanded<C>,
   ): Explained<ReplyTo<C>> {
-    return explained<ReplyTo<C>>(direct.step(address, command, this.#factsFor(command, facts)))
+    const reply = direct.step(address, command, this.#factsFor(command, facts))
+    if (reply.status === 'skip') this.#skipped(address, command, reply)
+    return explained<ReplyTo<C>>(reply)
   }
 
-  async #step(request: Stepping, facts: Facts): Promise<ReplyOf<RequestType>> {
+  async #step(request: Stepping, facts: Facts): Promise<AnyReply> {
     if (this.#isTooLarge(request)) return errorBody('too-large', this.#tooLarge())
     const reply = await this.#store.step(
       addressOf(request),
       commandOf(request) as Command,
       this.#factsFor(request, facts),
     )
+    if (reply.status === 'skip') this.#skipped(request, request, reply)
     return explainedTo(request, reply)
   }
 
@@ -152,11 +169,24 @@ export class Requests {
 
   async #overview({ namespace }: RequestOf<'get-overview'>): Promise<ReplyOf<'get-overview'>> {
     const store = this.#store
-    const { statistics = new Statistics(), version = '' } = this.#limits
+    const { statistics, version = '' } = this.#limits
+    const { counts } = await this.gauges.read()
     const nowMs = store.nowMs()
-    const counts = namespace === undefined ? { counts: await store.counts() } : {}
-    const seen = statistics.overview(namespace, nowMs)
-    return { status: 'overview', nowMs, version, storeId: store.id, ...counts, ...seen }
+    const seen = statistics?.overview(namespace, nowMs) ?? nothingSeen(nowMs)
+    return {
+      status: 'overview',
+      nowMs,
+      version,
+      storeId: store.id,
+      ...(namespace === undefined && { counts }),
+      ...seen,
+    }
+  }
+
+  /** An ask that is answered so at once is no event of the store. */
+  #skipped(address: Address, asked: Stepping | Acquire | Release, { fence }: Skip): void {
+    if (asked.type !== 'acquire') return
+    this.#limits.statistics?.skipped(address, { operation: asked.operation, fence, atMs: this.#store.nowMs() })
   }
 
   stop(): void {
@@ -185,7 +215,7 @@ export class Requests {
     return renewed.status === 'alive' ? renewed : errorBody('quota-exceeded')
   }
 
-  #isTooLarge(request: Request): boolean {
+  #isTooLarge(request: Stepping): boolean {
     if (request.type !== 'release' || request.outcome !== 'success' || request.result === undefined) return false
     return jsonBytes(request.result) > this.#limits.resultBytes
   }
@@ -212,8 +242,8 @@ export class Requests {
   }
 }
 
-function explainedTo({ type }: Stepping, reply: ReplyTo<Command> | Refused): ReplyOf<RequestType> {
-  if (reply.status !== 'refused') return reply as ReplyOf<RequestType>
+function explainedTo({ type }: Stepping, reply: ReplyTo<Command> | Refused): AnyReply {
+  if (reply.status !== 'refused') return reply as AnyReply
   if (type === 'add-reference' && reply.code === 'busy') return errorBody('busy', REFERENCES_BUSY)
   return errorBody(reply.code)
 }
@@ -222,6 +252,12 @@ function explainedTo({ type }: Stepping, reply: ReplyTo<Command> | Refused): Rep
 function explained<Reply extends { status: string }>(reply: Reply | Refused | SessionReply): Explained<Reply> {
   if (reply.status === 'refused') return errorBody((reply as Refused).code)
   return reply as Exclude<Reply, Refused>
+}
+
+/** Where nobody counts. */
+function nothingSeen(nowMs: number): Seen {
+  const totals = { grants: 0, handOvers: 0, skips: 0, successes: 0, failures: 0, expired: 0 }
+  return { sinceMs: nowMs, totals, stepMs: STEP_MS, points: [] }
 }
 
 function addressOf({ namespace, resource }: Address): Address {

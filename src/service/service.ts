@@ -1,45 +1,26 @@
 import type { Acquire, Facts, Release, ReplyTo, ResourceView, Skip, Standing } from '../core/index.ts'
-import { errorBody, LIMITS, type ReplyOf, type Request, type RequestOf, type RequestType } from '../protocol/index.ts'
+import { errorBody, LIMITS, type ReplyOf, type RequestOf, type ServiceRequest } from '../protocol/index.ts'
 import type { Address, AskAt, Counts, DirectSteps, Store } from '../stores/store.ts'
 import { StoreAvailability } from './availability.ts'
+import type { Asked, Calling, Tell } from './calling.ts'
 import type { Sink } from './catch-up.ts'
 import { isReading, isStepping, takesLong } from './commands.ts'
 import type { Scope } from './fan-out.ts'
 import { Listening, type ListenOptions } from './listening.ts'
 import { noLog } from './log.ts'
-import { AskerGone, ReadBudget } from './read-budget.ts'
+import { AskerGone, type BudgetOptions, ReadBudget } from './read-budget.ts'
 import { ReadTurns } from './read-turns.ts'
-import { type Commanded, type Explained, Requests } from './requests.ts'
+import { type AnyReply, type Commanded, type Explained, Requests } from './requests.ts'
 import type { ServiceOptions } from './service-options.ts'
+import type { Statistics } from './statistics/statistics.ts'
+import type { Gauged } from './store-gauges.ts'
 import { Sweeper } from './sweeper.ts'
 import { systemTimers } from './timers.ts'
 
-/** A request that has been checked, and what is known of whoever asks. */
-export interface Asked {
-  readonly request: Request
-  readonly facts: Facts
-}
-
-/** Given the reply to the request at this place of the list, or what was thrown in its place. */
-type Tell = (index: number, reply: ReplyOf<RequestType> | undefined, error?: unknown) => void
-
-/** Requests that were given together, and what becomes of them. */
-interface Calling {
-  readonly asked: readonly Asked[]
-  readonly tell: Tell
-  readonly budget: ReadBudget
-}
-
-/** See `Service.budget`. */
-interface BudgetOptions {
-  readonly bytes?: number | undefined
-  readonly isGone?: () => boolean
-}
-
-const neverGone = () => false
-
 /** Core and store, joined: requests in, replies out, events to those who listen, deadlines kept. */
 export class Service {
+  /** What was seen so far; absent where nobody counts. */
+  readonly statistics: Statistics | undefined
   readonly #store: Store
   readonly #requests: Requests
   readonly #listening: Listening
@@ -52,37 +33,38 @@ export class Service {
   readonly instance: string
 
   constructor(options: ServiceOptions) {
-    const { store, timers = systemTimers, waiterLimit = 1_000_000, eventLimit = 4_096 } = options
+    const { store, statistics, timers = systemTimers, waiterLimit = 1_000_000, eventLimit = 4_096 } = options
     const { instance = '', log = noLog, resultLimit = LIMITS.resultBytes, readTurns = new ReadTurns() } = options
     this.instance = instance
     this.#readTurns = readTurns
     this.#unhurried = this.budget({ bytes: Infinity })
     this.#store = store
+    this.statistics = statistics
     this.#requests = new Requests(store, { ...options, waiters: waiterLimit, resultBytes: resultLimit })
-    this.#availability = new StoreAvailability(log)
+    this.#availability = new StoreAvailability(log, statistics)
     this.#sweeper = new Sweeper(store, { timers, availability: this.#availability })
     // An event may be another process's: then its deadlines are news here.
     const onNews = () => this.#sweeper.arm()
-    this.#listening = new Listening(store, { timers, eventLimit, instance, onNews, readTurns, log })
+    this.#listening = new Listening(store, { timers, eventLimit, instance, onNews, readTurns, statistics, log })
   }
 
   /**
    * What the reads of one asker may cost. `bytes`: what they are told in all, about. `isGone`: whether it does not wait for its
    * answer any more; then what it has not been told yet is not read.
    */
-  budget({ bytes = LIMITS.replyBytes, isGone = neverGone }: BudgetOptions = {}): ReadBudget {
-    return new ReadBudget({ turns: this.#readTurns, bytes, isGone })
+  budget(options: BudgetOptions = {}): ReadBudget {
+    return new ReadBudget(this.#readTurns, options)
   }
 
   /** Answers one request that has been checked, by somebody of whom `facts` are known. Throws only what the store throws. */
-  async call<Type extends RequestType>(
+  async call<Type extends ServiceRequest['type']>(
     request: RequestOf<Type> & { type: Type },
     facts: Facts = {},
     budget?: ReadBudget,
   ): Promise<ReplyOf<Type>> {
-    const reply = isReading(request as Request)
-      ? await this.#read(request as Request, facts, budget ?? this.budget())
-      : await this.#availability.watch(this.#requests.answer(request as Request, facts, this.#unhurried))
+    const reply = isReading(request as ServiceRequest)
+      ? await this.#read(request as ServiceRequest, facts, budget ?? this.budget())
+      : await this.#answer(request as ServiceRequest, facts)
     this.#sweeper.arm()
     return reply as ReplyOf<Type>
   }
@@ -161,6 +143,11 @@ export class Service {
     return this.#store.counts()
   }
 
+  /** What the store says of itself; a little old where others have asked just now. */
+  gauges(): Promise<Gauged> {
+    return this.#requests.gauges.read()
+  }
+
   nowMs(): number {
     return this.#store.nowMs()
   }
@@ -187,13 +174,13 @@ export class Service {
       throw error
     }
     this.#sweeper.arm()
-    if (durable) return this.#availability.watch(durable.then(() => reply))
+    if (durable) return this.#availability.step(durable).then(() => reply)
     this.#availability.answered()
     return reply
   }
 
   async #stepLater<C extends Acquire | Release>(commanded: Commanded<C>): Promise<Explained<ReplyTo<C>>> {
-    const reply = await this.#availability.watch(this.#requests.command(commanded))
+    const reply = await this.#availability.step(this.#requests.command(commanded))
     this.#sweeper.arm()
     return reply
   }
@@ -201,7 +188,7 @@ export class Service {
   /** Those from a place on, as far as the first that takes long; that one, and what comes after it, follows. */
   #stepAll(direct: DirectSteps, calling: Calling, from: number): void {
     const { asked, tell } = calling
-    const replies: (ReplyOf<RequestType> | undefined)[] = []
+    const replies: (AnyReply | undefined)[] = []
     let end = from
     let durable: Promise<void> | undefined
     try {
@@ -225,13 +212,14 @@ export class Service {
       return
     }
     const tellAll = (error?: unknown) => {
-      if (error === undefined) this.#availability.answered()
-      else this.#availability.failed(error)
       for (const [index, reply] of replies.entries())
         if (reply) tell(from + index, error === undefined ? reply : undefined, error)
     }
-    if (durable) durable.then(() => tellAll(), tellAll)
-    else tellAll()
+    if (durable) this.#availability.step(durable).then(() => tellAll(), tellAll)
+    else {
+      this.#availability.answered()
+      tellAll()
+    }
     if (end < asked.length) void this.#goOn(direct, calling, end)
   }
 
@@ -266,7 +254,7 @@ export class Service {
 
   async #callOne({ asked, tell, budget }: Calling, index: number): Promise<void> {
     const { request, facts } = asked[index]!
-    let reply: ReplyOf<RequestType> | undefined
+    let reply: AnyReply | undefined
     let failure: unknown
     try {
       reply = await this.call(request, facts, budget)
@@ -276,7 +264,12 @@ export class Service {
     tell(index, reply, failure)
   }
 
-  async #read(request: Request, facts: Facts, budget: ReadBudget): Promise<ReplyOf<RequestType>> {
+  #answer(request: ServiceRequest, facts: Facts): Promise<AnyReply> {
+    const answer = this.#requests.answer(request, facts, this.#unhurried)
+    return isStepping(request) ? this.#availability.step(answer) : this.#availability.watch(answer)
+  }
+
+  async #read(request: ServiceRequest, facts: Facts, budget: ReadBudget): Promise<AnyReply> {
     if (budget.isSpent) return errorBody('not-read')
     try {
       const turn = budget.pause()

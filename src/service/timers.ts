@@ -4,6 +4,11 @@ export interface Timers {
   after(delayMs: number, callback: () => void): () => void
 }
 
+/** The time of day, by the clock of this machine. */
+export function systemWallMs(): number {
+  return Date.now()
+}
+
 /** The timers of this process. They do not keep it alive. */
 export const systemTimers: Timers = {
   after(delayMs, callback) {

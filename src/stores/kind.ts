@@ -48,10 +48,29 @@ export interface CheckReport {
   readonly findings: readonly string[]
 }
 
+/** Where a backup goes. */
+interface StoreBackup {
+  readonly to: string
+  /** By the clock on the wall, for its name. */
+  readonly nowMs: number
+}
+
+/** Where a backup comes from, and what becomes of it. */
+interface StoreRestore {
+  readonly from: string
+  readonly nowMs: number
+  /** Puts aside what is there. */
+  readonly force?: boolean
+  /** It is to be a store beside the original, and not that one again. */
+  readonly asCopy?: boolean
+  /** How far fences are raised. Default: far enough. */
+  readonly by?: number
+}
+
 /**
  * What the folder of a store has in its `kind.ts`, exported as `kind`; its row in `table.ts` says how that is loaded.
  * What is wrong with the URL is thrown as a `TypeError`, what is wrong with the store as a `StoreUnavailable`
- * (`StoreUnreachable` where it may come back by itself): a sentence that says what to do. The last three methods say what
+ * (`StoreUnreachable` where it may come back by itself): a sentence that says what to do. All but `open` and `check` say what
  * they did, a sentence each.
  */
 export interface StoreKind {
@@ -62,6 +81,10 @@ export interface StoreKind {
   repair(url: string): Promise<readonly string[]>
   /** Fences go on so far above all that are known of, for a store that was restored from a copy. Default: far enough. */
   raiseFences(url: string, options: { readonly by?: number }): Promise<readonly string[]>
+  /** Copies a store, which servers may have open, to a directory. A store that is backed up by other means says how, as a `TypeError`. */
+  backup(url: string, options: StoreBackup): Promise<readonly string[]>
+  /** Makes a store of a backup where none is, and raises its fences. */
+  restore(url: string, options: StoreRestore): Promise<readonly string[]>
   /** Brings a store to the format of this version. `print`: only says what that takes. */
   migrate(url: string, options: { readonly print: boolean }): Promise<readonly string[]>
 }

@@ -19,7 +19,13 @@ export interface Address {
 }
 
 /** An event as a store carries it: what happened, to which resource, when, and in which order. */
-export type StoreEvent = Event & Address & { readonly seq: number; readonly atMs: number }
+export type StoreEvent = Event &
+  Address & {
+    readonly seq: number
+    readonly atMs: number
+    /** Another process has caused it, and counts it. */
+    readonly elsewhere?: true
+  }
 
 /** The session of a client. */
 export interface SessionRequest {
@@ -63,6 +69,8 @@ export interface ListQuery {
   /** The `next` of the page before. */
   readonly after?: string
   readonly limit: number
+  /** Of those who wait for a resource, so many are shown at most. Default: `WAITERS_SHOWN`. */
+  readonly waiters?: number
 }
 
 /** A page of resources; `next` is where the following one begins, absent where this is the last. */
@@ -85,6 +93,13 @@ export interface Counts {
   readonly grants: number
   readonly waiters: number
   readonly sessions: number
+}
+
+/** How many wait in all queues of one operation of a namespace. */
+export interface QueueDepth {
+  readonly namespace: string
+  readonly operation: string
+  readonly waiting: number
 }
 
 /** A policy, and its version, which rises with every change. */
@@ -176,6 +191,9 @@ export interface Store {
 
   /** How many wait in all, as far as is known here. Cheap: asked before every ask. */
   waiting(): number
+
+  /** How long the queues are, by namespace and operation; those that nobody waits in are left out. Absent: that is not known. */
+  queues?(): Promise<readonly QueueDepth[]>
 
   /** How many sessions of a node are alive. Cheap. Absent where it would have to be counted. */
   sessionsOf?(node: string): number

@@ -32,7 +32,7 @@ describe.each(storeTable)('$name', (row) => {
 
   test('loads what its row promises', async () => {
     const kind = await loadKind(row)
-    for (const method of ['open', 'check', 'repair', 'raiseFences', 'migrate'] as const)
+    for (const method of ['open', 'check', 'repair', 'raiseFences', 'backup', 'restore', 'migrate'] as const)
       expect(kind[method]).toBeTypeOf('function')
   })
 })

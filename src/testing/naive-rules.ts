@@ -127,6 +127,7 @@ export class NaiveRules {
         atMs: mine.atMs,
         result: mine.result,
         resultOmitted: mine.resultOmitted,
+        traceparent: mine.traceparent,
       })
     if (m.references.length > 0 && row.whenReferenced === 'refuse') return no('in-use')
     if (m.references.length > 0 && row.whenReferenced === 'skip' && maySkip) {
@@ -179,7 +180,7 @@ export class NaiveRules {
     else this.fail(held, ended)
   }
 
-  succeed(held: Held, { result, resultOmitted, effect, keepMs: said }: Ended): void {
+  succeed(held: Held, { result, resultOmitted, effect, keepMs: said, traceparent }: Ended): void {
     const { m } = this
     const { nowMs } = this.context
     const { op, rev, fence, node } = held
@@ -192,7 +193,8 @@ export class NaiveRules {
       m.answers = m.answers.filter((each) => !isUntrue(each, each.answer))
       m.released = m.released.filter((each) => !isUntrue(each, each.told?.answer))
       const keepMs = said ?? (rev === undefined ? row.keepMs : row.keepRevisionMs)
-      if (keepMs > 0) m.kept.push({ op, rev, fence, node, atMs: nowMs, result, resultOmitted, untilMs: nowMs + keepMs })
+      const told = { result, resultOmitted, traceparent }
+      if (keepMs > 0) m.kept.push({ op, rev, fence, node, atMs: nowMs, ...told, untilMs: nowMs + keepMs })
       if (row.addsReference && held.ref) this.addReference(node)
     }
     if (row.waitersOnSuccess === 'skip') {
@@ -200,7 +202,7 @@ export class NaiveRules {
       for (const ask of waiting) if (row.addsReference && ask.ref && !ask.verifies) this.addReference(ask.node)
       this.tell(
         waiting,
-        clean({ status: 'skip', fence, by: node, atMs: nowMs, result, resultOmitted, effect }) as Reply,
+        clean({ status: 'skip', fence, by: node, atMs: nowMs, result, resultOmitted, effect, traceparent }) as Reply,
       )
     }
     this.goOn(op, false, { attempt: 1 })
@@ -214,10 +216,11 @@ export class NaiveRules {
     const error = ended.outcome === 'cancelled' ? 'cancelled by its holder' : ended.error
     const tried = begun && (ended.outcome === 'failure' || ended.outcome === 'expired')
     const attempt = held.attempt + (tried ? 1 : 0)
-    const previous = begun ? { node, outcome: ended.outcome, error } : held.previous
+    const spanned = ended.outcome === 'failure' && ended.traceparent ? { traceparent: ended.traceparent } : {}
+    const previous = begun ? { node, outcome: ended.outcome, error, ...spanned } : held.previous
     if (ended.permanent || (row.attempts > 0 && attempt > row.attempts)) {
       const permanent = ended.permanent === true
-      const answer = { status: 'failed', fence, by: node, error, permanent, attempts: attempt - 1 } as Reply
+      const answer = { status: 'failed', fence, by: node, error, permanent, attempts: attempt - 1, ...spanned } as Reply
       this.tell(this.sameWork(held), answer)
       this.goOn(op, true, { attempt: 1 })
     } else if (ended.outcome === 'failure' && row.retryDelayMs > 0 && m.line.some((each) => each.op === op)) {

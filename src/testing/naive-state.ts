@@ -27,7 +27,7 @@ export interface Ask extends Actor {
 export interface Held extends Ask {
   fence: number
   attempt: number
-  previous?: { node: string; outcome: string; error?: string }
+  previous?: { node: string; outcome: string; error?: string; traceparent?: string }
   claimByMs?: number
   holds: { id: string; lease: Lease }[]
   progress?: unknown
@@ -41,6 +41,7 @@ export interface Ended {
   resultOmitted?: boolean
   effect?: string
   keepMs?: number
+  traceparent?: string
 }
 
 /** What is remembered of an ask. Without a node it is about whichever actor uses the owner. */
@@ -80,6 +81,7 @@ interface Kept {
   atMs: number
   result?: unknown
   resultOmitted?: boolean
+  traceparent?: string
   untilMs: number
 }
 

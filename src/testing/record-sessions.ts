@@ -52,6 +52,7 @@ export function recordSessions(
     applyPolicy: (policy, expectedVersion) => store.applyPolicy(policy, expectedVersion),
     counts: () => store.counts(),
     waiting: () => store.waiting(),
+    ...(store.queues && { queues: () => store.queues!() }),
     close: () => store.close(),
   }
 }

@@ -30,8 +30,10 @@ export class DiskError extends Error {
 export class SimulatedDisk implements Disk {
   #names = new Map<string, Inode>()
   #durableNames = new Map<string, Inode>()
+  /** Those that were made; where a file is, there is one too. */
+  #directories = new Set<string>()
   #isOff = false
-  #isLocked = false
+  readonly #locked = new Set<string>()
   /** How many bytes there is room for. */
   capacity = Infinity
   /** Asked before each thing that is done; what it returns is thrown. */
@@ -60,6 +62,7 @@ export class SimulatedDisk implements Disk {
     const disk = new SimulatedDisk()
     disk.#names = this.#names
     disk.#durableNames = this.#durableNames
+    disk.#directories = this.#directories
     return disk
   }
 
@@ -71,6 +74,7 @@ export class SimulatedDisk implements Disk {
       disk.#names.set(path, { seen: bytes, durable: Buffer.from(bytes), unsynced: [] })
     }
     disk.#durableNames = new Map(disk.#names)
+    disk.#directories = new Set(this.#directories)
     return disk
   }
 
@@ -90,11 +94,27 @@ export class SimulatedDisk implements Disk {
     return [...this.#names.values()].reduce((sum, { seen }) => sum + seen.length, 0)
   }
 
-  async makeDirectory(): Promise<void> {}
+  async makeDirectory(path: string): Promise<boolean> {
+    const isNew = !this.#isDirectory(path)
+    this.#directories.add(path)
+    return isNew
+  }
+
+  async removeDirectory(path: string): Promise<void> {
+    await this.#does()
+    this.#directories.delete(path)
+    if (this.#isDirectory(path)) throw new DiskError('ENOTEMPTY')
+  }
 
   async list(directory: string): Promise<string[]> {
     await this.#does()
-    return [...this.#names.keys()].filter((path) => dirname(path) === directory).map((path) => basename(path))
+    if (!this.#isDirectory(directory)) throw new DiskError('ENOENT')
+    const names = [...this.#names.keys(), ...this.#directories]
+    return names.filter((path) => dirname(path) === directory).map((path) => basename(path))
+  }
+
+  #isDirectory(path: string): boolean {
+    return this.#directories.has(path) || [...this.#names.keys()].some((name) => name.startsWith(`${path}/`))
   }
 
   async open(path: string, how: 'read' | 'change' | 'create'): Promise<DiskFile> {
@@ -119,11 +139,11 @@ export class SimulatedDisk implements Disk {
     this.#durableNames = new Map(this.#names)
   }
 
-  async lock(): Promise<() => Promise<void>> {
-    if (this.#isLocked) throw new Error('the simulated disk is locked')
-    this.#isLocked = true
+  async lock(directory: string): Promise<() => Promise<void>> {
+    if (this.#locked.has(directory)) throw new Error('the simulated disk is locked')
+    this.#locked.add(directory)
     return async () => {
-      this.#isLocked = false
+      this.#locked.delete(directory)
     }
   }
 

@@ -29,6 +29,7 @@ test('the tarball has what users can import or start, its declarations, the docs
     'CHANGELOG.md',
     'LICENSE',
     'README.md',
+    'README.zh-CN.md',
     'SECURITY.md',
     'package.json',
     'dist/main.js',

@@ -156,6 +156,25 @@ describe.concurrent('an operator', () => {
     expect(stderr).toContain('127.0.0.1:9')
   })
 
+  test('status says how long a lease is good, who is which in line, and why they wait', async () => {
+    const url = `${server.url}/v1/acquire`
+    for (const node of ['a', 'b', 'c']) {
+      const body = JSON.stringify({ operation: 'lock', resource: 'why', node, ttlMs: 60_000 })
+      expect((await fetch(url, { method: 'POST', body })).status).toBeLessThan(300)
+    }
+    const { stdout } = await server.baton('status', 'why')
+    expect(stdout).toMatch(
+      /^why\n {2}holds +lock {2}a {2}for \S+ +fence 1, lease (60|5\d)s\n {2}waits +lock {2}b {2}for \S+ +1st\n +lock {2}c {2}for \S+ +2nd\n {2}why +lock: held by a for \S+\n$/,
+    )
+    const json = JSON.parse((await server.baton('status', 'why', '--json')).stdout)
+    expect(json).toMatchObject({
+      nowMs: expect.any(Number),
+      pauses: [],
+      grants: [{ expiresAtMs: expect.any(Number) }],
+      why: [{ operation: 'lock', waiting: 2, reasons: [{ why: 'held', node: 'a', fence: 1 }] }],
+    })
+  })
+
   test('revoking what nobody holds says so', async () => {
     const { code, stderr } = await server.baton('revoke', 'pull', 'nobody')
     expect(code).toBe(1)
@@ -181,6 +200,8 @@ describe.concurrent('every command', () => {
     'policy apply',
     'store check',
     'store repair',
+    'store backup',
+    'store restore',
     'store raise-fences',
     'store migrate',
     'demo',

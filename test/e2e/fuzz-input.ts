@@ -40,6 +40,7 @@ const good: Readonly<Record<RequestType, (random: Random) => Fields>> = {
   'get-timeline': (random) => ({ resource: key(random).resource, namespace: 'default' }),
   'get-overview': () => ({ namespace: 'default' }),
   'get-policy': () => ({}),
+  'get-who': () => ({}),
   'apply-policy': () => ({
     version: 999,
     policy: {

@@ -1,6 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { killRest, openFolder, startProgram, startServer } from './cli-process.ts'
+import { killRest, startServer } from './cli-process.ts'
+import { PageShell } from './page-shell.ts'
 
 /* The lines below 'Over HTTP' of README.md, as a shell runs them. */
 
@@ -8,17 +9,11 @@ const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const [, script = ''] = /\n## Over HTTP\n+```sh\n(.*?)^```/ms.exec(readme) ?? []
 const said = [...script.matchAll(/^# (\{.*\})$/gm)].map(([, reply]) => reply!)
 
-const folder = openFolder()
+const shell = new PageShell({}, {})
 afterAll(() => {
   killRest()
-  folder.remove()
+  shell.remove()
 })
-
-/** What the lines need of curl, which is not everywhere. */
-const CURL = `#!${process.execPath}
-const [, , , url, , body] = process.argv
-fetch('http://' + url, { method: 'POST', body }).then(async (reply) => console.log(await reply.text()))
-`
 
 test.each([0, 1, 12])('they hold on a server whose fences have come to %d', async (fences) => {
   const server = await startServer()
@@ -30,10 +25,8 @@ test.each([0, 1, 12])('they hold on a server whose fences have come to %d', asyn
     expect(status).toBe(200)
     await post('/v1/release', { operation: 'lock', resource: 'r', owner: 'a', fence: count + 1, outcome: 'success' })
   }
-  writeFileSync(folder.path('curl'), CURL, { mode: 0o755 })
-  const env = { PATH: `${folder.path('.')}:${process.env.PATH}` }
   const lines = script.replaceAll('localhost:8086', new URL(server.url).host)
-  const { stdout, stderr } = await startProgram('sh', ['-c', lines], { env }).ended
+  const { stdout, stderr } = await shell.start(lines).ended
   expect(stderr).toBe('')
   // What the page shows is the first time; where it ends in '…', more follows.
   const shown = said.map((reply) => reply.replaceAll('"fence":1', `"fence":${fences + 1}`).replace(/…\}$/, ''))

@@ -1,5 +1,5 @@
 import { type Acknowledge, type Acquire, type Facts, SHARED_HOLD } from '../../src/core/index.ts'
-import type { WireEvent } from '../../src/protocol/index.ts'
+import type { ServiceRequest, WireEvent } from '../../src/protocol/index.ts'
 import { policySchema, requestSchemas } from '../../src/protocol/schemas.ts'
 import { Service } from '../../src/service/index.ts'
 import { openMemoryStore } from '../../src/stores/memory/index.ts'
@@ -82,12 +82,14 @@ class World {
         const result = options.result === undefined ? {} : { result: JSON.parse(options.result) }
         const effect = options.effect === undefined ? {} : { effect: options.effect }
         const kept = options.keep === undefined ? {} : { keepMs: duration(options.keep) }
-        return this.#reply('release', { ...held, fence, outcome: 'success', ...result, ...effect, ...kept }, facts)
+        const told = { ...result, ...effect, ...kept, ...spanOf(options) }
+        return this.#reply('release', { ...held, fence, outcome: 'success', ...told }, facts)
       }
       case 'fails': {
         const permanent = options.permanent === undefined ? {} : { permanent: true }
         const error = options.error ?? 'boom'
-        return this.#reply('release', { ...held, fence, outcome: 'failure', error, ...permanent }, facts)
+        const told = { error, ...permanent, ...spanOf(options) }
+        return this.#reply('release', { ...held, fence, outcome: 'failure', ...told }, facts)
       }
       case 'gives-up':
         return this.#reply('release', { ...held, fence, outcome: 'cancelled' }, facts)
@@ -164,7 +166,7 @@ class World {
   async #call(type: keyof typeof requestSchemas, fields: object, facts: Facts = {}): Promise<Reply> {
     const checked = requestSchemas[type].safeParse({ type, ...fields })
     if (!checked.success) return { status: 'bad-request', message: checked.error.issues[0]!.message }
-    return (await (await this.#live()).call(checked.data, facts)) as unknown as Reply
+    return (await (await this.#live()).call(checked.data as ServiceRequest, facts)) as unknown as Reply
   }
 
   /** As the classic paths ask. */
@@ -206,6 +208,11 @@ function acquireOptions(options: Options): object {
     ...(options['no-queue'] !== undefined && { queueing: false }),
     ...(options.queue !== undefined && { queueing: true }),
   }
+}
+
+/** A span by one digit: the scenarios do not show how it is written. */
+function spanOf({ span }: Options): { traceparent?: string } {
+  return span === undefined ? {} : { traceparent: `00-${span.repeat(32)}-${span.repeat(16)}-01` }
 }
 
 function optionsOf(words: readonly string[]): Options {
@@ -267,6 +274,7 @@ function fields(values: Record<string, unknown>, startMs: number): string[] {
 }
 
 function fieldOf(key: string, value: unknown, startMs: number): string {
+  if (key === 'traceparent') return String(value).replace(/^00-(.)\1{31}-\1{16}-01$/, 'span-$1')
   if (/^(at|since|until)Ms$/.test(key)) return `${(Number(value) - startMs) / 1_000}s`
   if (key === 'expiresInMs' || key === 'ttlMs') return `${Number(value) / 1_000}s`
   if (typeof value === 'object' && value !== null && 'status' in value) return `(${printed(value as Reply, startMs)})`

@@ -3,17 +3,7 @@ import { contentsOf } from '../../src/stores/file/directory.ts'
 import { readReserved } from '../../src/stores/file/reserved-fences.ts'
 import { type Random, SimulatedClock, seededRandom, settled } from '../../src/testing/index.ts'
 import { SimulatedDisk, type Tear } from '../../src/testing/simulated-disk.ts'
-import {
-  type Call,
-  Caller,
-  callResident,
-  callStore,
-  DIRECTORY,
-  fold,
-  openOn,
-  printOf,
-  printOfDisk,
-} from './file-world.ts'
+import { type Call, Caller, callResident, callStore, DIRECTORY, fold, openOn, prefixOf } from './file-world.ts'
 
 const LIVES = 4
 const SEEDS = Number(process.env.FILE_STORE_SEEDS ?? 40)
@@ -64,6 +54,7 @@ async function live(
 }
 
 async function reservedOn(disk: SimulatedDisk): Promise<number> {
+  await disk.makeDirectory(DIRECTORY)
   const { hasFences } = await contentsOf(disk, DIRECTORY)
   return hasFences ? (await readReserved(disk, DIRECTORY))!.upTo : 0
 }
@@ -87,7 +78,7 @@ describe('recovery', () => {
         const isKill = random.chance(0.3)
         disk = isKill ? disk.afterKill() : disk.afterCrash(anyTear(random))
         snapshots += (await disk.list('/store')).filter((name) => name.startsWith('snapshot')).length
-        const kept = await prefixOf(disk, calls, acknowledged)
+        const kept = await prefixOf(disk, calls, { atLeast: acknowledged })
         expect(
           kept,
           `seed ${seed}, life ${life}: no prefix from ${acknowledged} of ${calls.length} is on the disk`,
@@ -104,27 +95,3 @@ describe('recovery', () => {
     expect(snapshots).toBeGreaterThan(SEEDS / 4)
   }, 120_000)
 })
-
-/** The length of the prefix of the calls that the disk holds, at least so long; -1 where it is none. */
-async function prefixOf(disk: SimulatedDisk, calls: readonly Call[], atLeast: number): Promise<number> {
-  const found = await printOfDisk(disk)
-  const resident = fold(calls.slice(0, atLeast))
-  if (found === printOf(resident)) return longest(resident, calls, atLeast, found)
-  for (let count = atLeast; count < calls.length; count++) {
-    callResident(resident, calls[count]!)
-    if (found === printOf(resident)) return longest(resident, calls, count + 1, found)
-  }
-  // The very first start writes what a store begins with; before that there is nothing at all.
-  return atLeast === 0 && JSON.parse(found).policy[0] === 0 ? 0 : -1
-}
-
-/** Calls that change nothing are part of the prefix too. */
-function longest(resident: ReturnType<typeof fold>, calls: readonly Call[], count: number, found: string): number {
-  let length = count
-  while (length < calls.length && calls[length]!.do !== 'restart') {
-    callResident(resident, calls[length]!)
-    if (printOf(resident) !== found) break
-    length++
-  }
-  return length
-}

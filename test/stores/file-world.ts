@@ -97,7 +97,7 @@ export function callResident(resident: Resident, call: Call): void {
 }
 
 /** Everything that is kept, in a form in which equal states are equal texts. */
-export function printOf(resident: Resident): string {
+function printOf(resident: Resident): string {
   const { shards, sessions, policy } = resident
   const slots = [...shards.all()].sort((a, b) => (a.name < b.name ? -1 : 1))
   return JSON.stringify(
@@ -126,10 +126,38 @@ export function printOf(resident: Resident): string {
 }
 
 /** What the disk says, before anybody is given any grace. */
-export async function printOfDisk(disk: SimulatedDisk): Promise<string> {
-  const { resident } = await readStore({ disk, directory: DIRECTORY, liveLimit: 1 })
+export async function printOfDisk(disk: SimulatedDisk, directory = DIRECTORY): Promise<string> {
+  const { resident } = await readStore({ disk, directory, liveLimit: 1 })
   resident.takeStock()
   return printOf(resident)
+}
+
+/** The length of the prefix of the calls that the disk holds, at least so long; -1 where it is none. */
+export async function prefixOf(
+  disk: SimulatedDisk,
+  calls: readonly Call[],
+  { atLeast, directory = DIRECTORY }: { readonly atLeast: number; readonly directory?: string },
+): Promise<number> {
+  const found = await printOfDisk(disk, directory)
+  const resident = fold(calls.slice(0, atLeast))
+  if (found === printOf(resident)) return longest(resident, calls, atLeast, found)
+  for (let count = atLeast; count < calls.length; count++) {
+    callResident(resident, calls[count]!)
+    if (found === printOf(resident)) return longest(resident, calls, count + 1, found)
+  }
+  // The very first start writes what a store begins with; before that there is nothing at all.
+  return atLeast === 0 && JSON.parse(found).policy[0] === 0 ? 0 : -1
+}
+
+/** Calls that change nothing are part of the prefix too. */
+function longest(resident: ReturnType<typeof fold>, calls: readonly Call[], count: number, found: string): number {
+  let length = count
+  while (length < calls.length && calls[length]!.do !== 'restart') {
+    callResident(resident, calls[length]!)
+    if (printOf(resident) !== found) break
+    length++
+  }
+  return length
 }
 
 function canonical(value: Json): Json {

@@ -1,7 +1,7 @@
 import { createConnection } from 'mysql2/promise'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Acquire, defaultNamespacePolicy, defaultPolicy } from '../../src/core/index.ts'
-import { migrate, migrationsText, openMysqlBackend, openMysqlStore } from '../../src/stores/mysql/index.ts'
+import { migrate, migrationsText, openMysqlBackend, openMysqlStore, raiseFences } from '../../src/stores/mysql/index.ts'
 import { type Store, UnknownOutcome } from '../../src/stores/store.ts'
 import { Link } from '../../src/testing/harness/link.ts'
 import { type Mariadb, startMariadb } from '../../src/testing/harness/mariadb.ts'
@@ -271,6 +271,23 @@ test('another server raises all fences, for it may have missed the last ones', a
   const after = fenceOf(await store.step(at, ask('p')))
   expect(before).toBeLessThan(2 ** 32)
   expect(after).toBeGreaterThan(2 ** 32)
+})
+
+test('fences of tables that were restored are raised above all that are known of, and another server goes on above them', async () => {
+  const a = await open()
+  expect(fenceOf(await a.step(at, ask('o')))).toBe(1)
+  expect(await raiseFences(url)).toBe(`fences go on above ${2 ** 32}; none above 1 was known of`)
+  // At once, also for processes that are there.
+  const update = { operation: 'update' } as const
+  expect(fenceOf(await a.step(at, ask('o', update)))).toBe(2 ** 32 + 1)
+  expect(await raiseFences(url, 2 ** 33 + 1)).toBe(
+    `fences go on above ${4 * 2 ** 32}; none above ${2 ** 32 + 1} was known of`,
+  )
+  expect(fenceOf(await a.step({ ...at, resource: 'other' }, ask('o')))).toBe(4 * 2 ** 32 + 1)
+  await mariadb.query(`UPDATE ${database}.baton_store SET server = 'another'`)
+  const b = await open()
+  expect(fenceOf(await b.step({ ...at, resource: 'third' }, ask('o')))).toBe(5 * 2 ** 32 + 1)
+  await expect(raiseFences(url, Number.MAX_SAFE_INTEGER)).rejects.toThrow('choose less with --by')
 })
 
 test('a queue of thousands is told in one go', async () => {

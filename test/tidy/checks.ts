@@ -14,6 +14,21 @@ export function longFiles(tree: SourceTree): Finding[] {
     .map(({ path, lines }) => ({ path, what: `${lines} lines, more than ${LINES}` }))
 }
 
+/** What runs in a browser takes nothing but itself, the protocol, types, and these packages. */
+const PAGE_PACKAGES = new Set(['preact', 'preact/hooks', '@preact/signals'])
+
+export function pageImports(tree: SourceTree): Finding[] {
+  const isOwn = (path: string) => /^src\/(dashboard|protocol|core)\//.test(path)
+  return sources(tree)
+    .filter(({ path }) => path.startsWith('src/dashboard/') && !path.endsWith('.test.ts'))
+    .flatMap(({ path, takes, packages }) =>
+      [
+        ...takes.map(({ from }) => from).filter((from) => !isOwn(from)),
+        ...[...packages].filter((name) => !PAGE_PACKAGES.has(name) && !name.endsWith('.css')),
+      ].map((name) => ({ path, what: `imports ${name}, which is not for a browser` })),
+    )
+}
+
 /** What is built must not need what is not. */
 export function importsOfTests(tree: SourceTree): Finding[] {
   return sources(tree).flatMap(({ path, takes }) =>
@@ -137,6 +152,8 @@ export interface ReplacedWord {
   readonly in?: readonly string[]
   /** Only as a name of its own, not as a part of one. */
   readonly isName?: true
+  /** Names that packages have, which are not ours to change. */
+  readonly except?: readonly string[]
 }
 
 export function replacedWords(tree: SourceTree, replaced: readonly ReplacedWord[]): Finding[] {
@@ -145,8 +162,9 @@ export function replacedWords(tree: SourceTree, replaced: readonly ReplacedWord[
     const words = new Map(names.map((name) => [name, ` ${wordsOf(name).join(' ')} `]))
     return replaced
       .filter((each) => each.in === undefined || each.in.some((folder) => isIn(path, folder)))
-      .flatMap(({ word, now, isName }) =>
+      .flatMap(({ word, now, isName, except = [] }) =>
         names
+          .filter((name) => !except.includes(name))
           .filter((name) => (isName ? name === word : words.get(name)!.includes(` ${word} `)))
           .map((name) => ({ path, what: `${name}: not '${word}' but '${now}'` })),
       )

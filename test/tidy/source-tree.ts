@@ -30,7 +30,7 @@ export interface SourceFile {
 /** By path from the root of the project. */
 export type SourceTree = ReadonlyMap<string, SourceFile>
 
-const SOURCE = /\.(ts|mjs)$/
+const SOURCE = /\.(tsx?|mjs)$/
 /** Of packages that the benchmarks have installed for themselves. */
 const FOREIGN = /\bnode_modules\//
 
@@ -49,9 +49,9 @@ export function treeOf(texts: Readonly<Record<string, string>>): SourceTree {
 }
 
 function sourceFile(path: string, text: string, paths: ReadonlySet<string>): SourceFile {
-  const syntax = path.endsWith('.ts') ? 'typescript' : 'ecmascript'
   const found = new Found(path)
-  found.visit(parseSync(text, { syntax, target: 'es2022' }))
+  const syntax = /\.tsx?$/.test(path) ? 'typescript' : 'ecmascript'
+  found.visit(parseSync(text, { syntax, tsx: path.endsWith('.tsx'), target: 'es2022' }))
   // A built file that is loaded by name (bench, scripts, tests of processes) stands for its source.
   for (const each of found.strings) {
     const built = /([\w-]+\/)*[\w-]+(?=\.js$)/.exec(each.replace(/^.*\bdist\//, ''))?.[0]

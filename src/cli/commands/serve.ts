@@ -1,5 +1,9 @@
 import { once } from 'node:events'
-import { DEFAULT_STORE, type ServeConfig, type ServeSettings, serveConfig } from '../config/serve-config.ts'
+import { isatty } from 'node:tty'
+import type { Command } from 'commander'
+import { type ServeConfig, serveConfig } from '../config/serve-config.ts'
+import { flagOf, type ServeSettings, type Setting, settingRows, variablesOf } from '../config/serve-settings.ts'
+import { WatchedFiles } from '../config/watched-files.ts'
 import type { AddCommand, CliContext, RunningServer } from '../context.ts'
 import { EXIT, Exit } from '../exit.ts'
 import { exitOfSignal, hearing, type StopSignal } from '../interrupt.ts'
@@ -9,35 +13,11 @@ import { say } from '../print/say.ts'
 const LINGER_MS = 500
 
 export const add: AddCommand = (program, context, done) => {
-  program
+  const serving = program
     .command('serve')
     .description('Run the server. Configuration: TOML file, environment, flags; later wins.')
-    .option('--host <host>', 'where to listen (BATON_HOST; default: 127.0.0.1)')
-    .option('--port <port>', '0 picks a free one (PORT, BATON_PORT; default: 8086)')
-    .option(
-      '--store <url>',
-      `where the state is kept: ${context.stores.examples} (BATON_STORE; default: ${DEFAULT_STORE})`,
-    )
-    .option('--config <file>', 'a TOML file (BATON_CONFIG)')
-    .option('--tokens <file>', 'a TOML file of [[tokens]] that may enter (BATON_TOKENS)')
-    .option('--insecure', 'listen beyond loopback without tokens (BATON_INSECURE)')
-    .option(
-      '--allowed-host <name>',
-      'a name that a server without tokens is called by, beside IP addresses and localhost; repeatable (BATON_ALLOWED_HOST, by commas)',
-      (name: string, before?: string) => (before === undefined ? name : `${before},${name}`),
-    )
-    .option('--tls-cert <file>', "the server's certificate, PEM (BATON_TLS_CERT)")
-    .option('--tls-key <file>', 'its key, PEM (BATON_TLS_KEY)')
-    .option('--tls-ca <file>', 'ask clients for a certificate of this authority (BATON_TLS_CA)')
-    .option('--queueing', 'let requests wait in line (BATON_QUEUEING; default)')
-    .option('--no-queueing', 'refuse at once where it is busy (ALLOW_MULTI_NODE_DOWNLOAD=false)')
-    .option('--exclusion <of>', 'one grant per `operation` (default) or `resource` (BATON_EXCLUSION)')
-    .option(
-      '--result-limit <bytes>',
-      'the largest result told to others, up to 256KiB (BATON_RESULT_LIMIT; default: 16KiB)',
-    )
-    .option('--log-level <level>', 'debug, info, warn, error or silent (BATON_LOG_LEVEL; default: info)')
-    .option('--log-format <format>', 'json or pretty (BATON_LOG_FORMAT; default: pretty on a terminal, json elsewhere)')
+  for (const [key, setting] of settingRows) addOptions(serving, key, setting, context)
+  serving
     .addHelpText(
       'after',
       `
@@ -47,6 +27,7 @@ The flags of queueing and exclusion are those of the namespace 'default'. The TO
   allowed_hosts = ["baton.example"]
   result_limit = "64KiB"
   log_level = "info"
+  audit = "audit.jsonl"
   [quotas.node]                # of one node; [quotas.token]: of all nodes of a token together
   sessions = 10000
   places = 2000000             # grants, and places in line
@@ -54,7 +35,7 @@ The flags of queueing and exclusion are those of the namespace 'default'. The TO
   [tls]
   cert = "server.pem"
   key = "server.key"
-  [[tokens]]
+  [[tokens]]                   # \`baton token new\` makes these, in a file of their own
   sha256 = "…"                 # printf %s TOKEN | sha256sum
   role = "node"                # or observe, admin
   nodes = ["node-a"]
@@ -62,6 +43,8 @@ The flags of queueing and exclusion are those of the namespace 'default'. The TO
   waitersOnSuccess = "skip"    # done once: those who waited skip (default: the next one is granted)
   keepMs = 3600000             # and so do those who come within the hour
   attempts = 3                 # three failures in a row end the queue
+
+Tokens and certificates are read anew when their files change, and on SIGHUP.
 
 Example:
   $ baton serve --port 0 --store file:/var/lib/baton
@@ -73,22 +56,54 @@ Example:
     })
 }
 
+/** A list is kept by commas, as the environment writes it. */
+const gather = (value: string, before?: string) => (before === undefined ? value : `${before},${value}`)
+
+function addOptions(serving: Command, key: string, setting: Setting, { stores }: CliContext): void {
+  const { kind, value, negation, says, default: usual } = setting
+  const [own = '', ...others] = variablesOf(key, setting)
+  const heard = [own, ...others.filter((name) => !name.startsWith('BATON_NO_'))].join(', ')
+  const usually = usual === undefined ? '' : `; default: ${usual}`
+  const help = `${says.replace('STORES', stores.examples)} (${heard}${usually})`
+  if (value === undefined) serving.option(flagOf(key), help)
+  else if (kind.isList) serving.option(`${flagOf(key)} <${value}>`, help, gather)
+  else serving.option(`${flagOf(key)} <${value}>`, help)
+  if (negation !== undefined) serving.option(flagOf(key).replace('--', '--no-'), `${negation} (${others[0]})`)
+}
+
 async function serve(config: ServeConfig, context: CliContext): Promise<number> {
   const stopped = new AbortController()
+  let server: RunningServer | undefined
   const untilAsked = async () => {
-    const server = await start(config, context)
+    server = await start(config, context)
+    const watched = watch(config, server)
     say(context.stdout, `baton listening on ${server.url}`)
     if (!stopped.signal.aborted) await once(stopped.signal, 'abort')
+    watched.close()
     await server.stop()
     setTimeout(() => process.exit(EXIT.ok), LINGER_MS).unref()
+  }
+  const hadTerminal = context.stdout.isTTY
+  const onHangUp = () => {
+    // The terminal has been closed, and nobody is there any more who could end it otherwise.
+    if (hadTerminal && !isatty(1)) stopped.abort()
+    else server?.reload({ isAsked: true })
   }
   const onStop = (signal: StopSignal) => {
     // Whoever asks twice does not want to wait.
     if (stopped.signal.aborted) process.exit(exitOfSignal(signal))
     stopped.abort()
   }
-  await hearing(onStop, untilAsked)
+  await hearing(onStop, () => hearing(onHangUp, untilAsked, ['SIGHUP']), ['SIGINT', 'SIGTERM'])
   return EXIT.ok
+}
+
+function watch({ reloadable: { files } }: ServeConfig, server: RunningServer): WatchedFiles {
+  return new WatchedFiles(files, {
+    onChange: () => server.reload({ isAsked: false }),
+    onTrouble: (folder, { message: error }) =>
+      server.warn('changes of files are not noticed: send SIGHUP after each', { folder, error }),
+  })
 }
 
 async function start(config: ServeConfig, context: CliContext): Promise<RunningServer> {

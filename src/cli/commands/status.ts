@@ -1,5 +1,4 @@
-import type { Baton } from '../../client/api.ts'
-import type { ResourceView } from '../../core/index.ts'
+import type { Baton, ResourceStatus } from '../../client/api.ts'
 import { harmlessJson } from '../../protocol/index.ts'
 import { beats } from '../beats.ts'
 import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connection.ts'
@@ -18,7 +17,7 @@ interface StatusFlags extends ConnectionFlags {
 const REDRAW_MS = 50
 const CLEAR = '\u001b[H\u001b[2J\u001b[3J'
 
-type Present = ResourceView | readonly ResourceView[]
+type Present = ResourceStatus | readonly ResourceStatus[]
 
 export const add: AddCommand = (program, context, done) => {
   const command = program
@@ -34,8 +33,9 @@ export const add: AddCommand = (program, context, done) => {
 Example:
   $ baton status sha256:abc
   sha256:abc
-    holds       pull  node-a  for 3.2s  fence 12
-    waits       pull  node-b  for 2.9s`,
+    holds       pull  node-a  for 42s   fence 12, lease 24s
+    waits       pull  node-b  for 2.9s  1st
+    why         pull: held by node-a for 42s, usually 8.0s`,
     )
     .action(async (resource: string | undefined, flags: StatusFlags) => {
       await withBaton(flags, context, async (baton) => {
@@ -57,7 +57,7 @@ async function present(baton: Baton, resource: string | undefined, { namespace, 
     // For programs all of those who wait; people see the first of them.
     return json && !isWhole ? { ...view, waiters: await baton.waiters(resource, { namespace }) } : view
   }
-  const views: ResourceView[] = []
+  const views: ResourceStatus[] = []
   for await (const view of baton.list({ namespace })) views.push(view)
   return views
 }
@@ -65,9 +65,7 @@ async function present(baton: Baton, resource: string | undefined, { namespace, 
 function rendered(present: Present, { json }: StatusFlags, { stdout, env }: CliContext): string {
   if (json) return `${harmlessJson(present, stdout.isTTY ? 2 : undefined)}\n`
   const paint = paintFor(stdout, env)
-  return 'resource' in present
-    ? renderResource(present, Date.now(), paint)
-    : renderResources(present, Date.now(), paint)
+  return 'resource' in present ? renderResource(present, present.nowMs, paint) : renderResources(present, paint)
 }
 
 interface Watched {

@@ -1,41 +1,88 @@
 import { parse, TomlError } from 'smol-toml'
 import { z } from 'zod'
-import type { Token } from '../../protocol/index.ts'
+import type { NamedToken } from '../../protocol/index.ts'
 import { tokensSchema } from '../../protocol/schemas.ts'
 import { UsageError } from '../exit.ts'
 import { readText } from './read-text.ts'
-
-export const portSchema = z.int().min(0).max(65_535)
+import { type ServeSettings, settingRows } from './serve-settings.ts'
 
 const count = z.int().min(1)
-const quotaSchema = z.strictObject({ sessions: count, places: count, references: count }).partial()
+const quotaSchema = z
+  .strictObject({
+    sessions: count.describe('sessions, where the state is in the process of the server'),
+    places: count.describe('grants, and places in line'),
+    references: count.describe('resources that it uses'),
+  })
+  .partial()
 
-/** Everything that `baton serve --config FILE` may hold. The policy is checked later, with the switches applied. */
-const configSchema = z.strictObject({
-  host: z.string().min(1).optional(),
-  port: portSchema.optional(),
-  store: z.string().min(1).optional(),
-  insecure: z.boolean().optional(),
-  allowed_hosts: z.array(z.string()).optional(),
-  tls: z.strictObject({ cert: z.string(), key: z.string(), ca: z.string().optional() }).optional(),
+/** What only the file can say. The policy is checked later, with the switches applied. */
+export const fileOnlySettings = {
   tokens: tokensSchema.optional(),
-  result_limit: z.int().or(z.string()).optional(),
-  log_level: z.string().optional(),
-  log_format: z.string().optional(),
-  quotas: z.strictObject({ node: quotaSchema.optional(), token: quotaSchema.optional() }).optional(),
+  quotas: z
+    .strictObject({
+      node: quotaSchema.optional().describe('of one node'),
+      token: quotaSchema.optional().describe('of all nodes that a token acts for together'),
+    })
+    .optional(),
   policy: z.strictObject({ namespaces: z.record(z.string(), z.record(z.string(), z.unknown())) }).optional(),
-})
+}
+
+/** Everything that `baton serve --config FILE` may hold. */
+const configSchema = z.strictObject({ ...settingsSchemas(), ...fileOnlySettings })
 
 const tokensFileSchema = z.strictObject({ tokens: tokensSchema })
 
-export type ConfigFile = z.output<typeof configSchema>
-
-export function readConfigFile(path: string): ConfigFile {
-  return checked(configSchema, readToml(path), path)
+export interface ConfigFile extends z.output<z.ZodObject<typeof fileOnlySettings>> {
+  readonly settings: ServeSettings
 }
 
-export function readTokensFile(path: string): readonly Token[] {
-  return checked(tokensFileSchema, readToml(path), path).tokens
+export function readConfigFile(path: string): ConfigFile {
+  const { tokens, quotas, policy, ...settings } = checked(configSchema, readToml(path), path)
+  return { tokens, quotas, policy, settings: settingsOfFile(settings) }
+}
+
+/** By key, or by the table that keys are in. */
+function settingsSchemas(): Record<string, z.ZodType> {
+  const keys: Record<string, z.ZodType> = {}
+  const tables: Record<string, Record<string, z.ZodType>> = {}
+  for (const { table, key, kind } of settingsInFile()) {
+    const schema = kind.schema.optional()
+    if (table === undefined) keys[key] = schema
+    else tables[table] = { ...tables[table], [key]: schema }
+  }
+  for (const [table, inTable] of Object.entries(tables)) keys[table] = z.strictObject(inTable).optional()
+  return keys
+}
+
+type Table = Readonly<Record<string, unknown>>
+
+function settingsOfFile(file: Table): ServeSettings {
+  const settings: Record<string, string | boolean> = {}
+  for (const { table, key, name } of settingsInFile()) {
+    const value = (table === undefined ? file : ((file[table] ?? {}) as Table))[key]
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue
+    // A list is written by commas elsewhere.
+    settings[name] = typeof value === 'boolean' ? value : String(value)
+  }
+  return settings
+}
+
+/** Those that have a place in the file, apart from those of the policy, which is checked as a whole. */
+function settingsInFile() {
+  return settingRows.flatMap(([name, { toml, inPolicy, kind }]) => {
+    if (toml === undefined || inPolicy) return []
+    const [key = '', table] = toml.split('.').reverse()
+    return [{ name, table, key, kind }]
+  })
+}
+
+export function readTokensFile(path: string): readonly NamedToken[] {
+  return parseTokens(readText(path), path)
+}
+
+/** The tokens in the text of such a file. */
+export function parseTokens(text: string, path: string): readonly NamedToken[] {
+  return checked(tokensFileSchema, parseToml(text, path), path).tokens
 }
 
 export function parseToml(text: string, path: string): unknown {

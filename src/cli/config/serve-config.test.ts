@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { QUOTAS } from '../../protocol/index.ts'
+import { newCertificate } from '../../testing/unit/certificates.ts'
 import { UsageError } from '../exit.ts'
-import { type ServeSettings, serveConfig } from './serve-config.ts'
+import { serveConfig } from './serve-config.ts'
+import type { ServeSettings } from './serve-settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'baton-config-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -52,11 +54,9 @@ describe('the configuration of serve', () => {
     expect(resolve({ config }, env)).toMatchObject({ logLevel: 'debug', logFormat: 'pretty' })
     expect(resolve({ config, logLevel: 'silent' }, env)).toMatchObject({ logLevel: 'silent', logFormat: 'pretty' })
     expect(() => resolve({ logLevel: 'verbose' })).toThrow(
-      "'verbose' is not a level of the log; use debug, info, warn, error or silent",
+      "logLevel is 'verbose'; use debug or info or warn or error or silent",
     )
-    expect(() => resolve({}, { BATON_LOG_FORMAT: 'xml' })).toThrow(
-      "'xml' is not a format of the log; use json or pretty",
-    )
+    expect(() => resolve({}, { BATON_LOG_FORMAT: 'xml' })).toThrow("logFormat is 'xml'; use json or pretty")
   })
 
   test('PORT is heard, BATON_PORT is heard more, an empty one is none', () => {
@@ -123,6 +123,7 @@ describe('the configuration of serve', () => {
     expect(names({ host: 'c.example', insecure: true })).toEqual(['c.example'])
     expect(names({ config })).toEqual(['a.example', 'b.example', '127.0.0.1'])
     expect(names({ config }, { BATON_ALLOWED_HOST: 'd.example, e' })).toEqual(['d.example', 'e', '127.0.0.1'])
+    expect(names({ config: file('allowed_hosts = []') })).toEqual(['127.0.0.1'])
     expect(names({ config, allowedHost: 'f' }, { BATON_ALLOWED_HOST: 'e' })).toEqual(['f', '127.0.0.1'])
   })
 
@@ -134,7 +135,8 @@ describe('the configuration of serve', () => {
   test('tokens of a file of their own replace those of the config', () => {
     const config = file(`[[tokens]]\nsha256 = "${sha256}"\nrole = "admin"`)
     const tokens = file(`[[tokens]]\nsha256 = "${sha256.toUpperCase()}"\nrole = "node"\nnodes = ["a"]\nnamespace = "n"`)
-    expect(resolve({ config, tokens }).tokens).toEqual([{ sha256, role: 'node', nodes: ['a'], namespace: 'n' }])
+    const token = { name: 'abababab', sha256, role: 'node', nodes: ['a'], namespace: 'n' }
+    expect(resolve({ config, tokens }).tokens).toEqual([token])
   })
 
   test.each(['', 'tokens = []'])('a file of tokens with none in it (%j) lets nobody in unseen', (text) => {
@@ -154,12 +156,15 @@ describe('the configuration of serve', () => {
   })
 
   test('a certificate without its key is refused', () => {
+    expect(() => resolve({ config: file('[tls]\ncert = "server.pem"') })).toThrow(/--tls-key FILE/)
     expect(() => resolve({ tlsCert: file('') })).toThrow(/--tls-key FILE/)
   })
 
   test.each([
     ['hots = "x"', /hots/],
     ['port = "x"', /port/],
+    ['[tls]\ncerts = "x"', /tls.*certs/],
+    ['result_limit = true', /result_limit/],
     ['[[tokens]]\nsha256 = "secret"\nrole = "admin"', /sha256sum/],
     [
       `[[tokens]]\nsha256 = "${sha256}"\nrole = "node"`,
@@ -199,6 +204,49 @@ describe('the configuration of serve', () => {
   ])('%s is no limit for a result', (resultLimit, sentence) => {
     expect(() => resolve({ resultLimit })).toThrow(UsageError)
     expect(() => resolve({ resultLimit })).toThrow(sentence)
+  })
+
+  test('tokens and certificates are read anew from where they came from', () => {
+    const { cert, key } = newCertificate()
+    const tls = { tlsCert: file(cert), tlsKey: file(key) }
+    const tokens = file(`[[tokens]]\nsha256 = "${sha256}"\nrole = "admin"`)
+    const { reloadable } = resolve({ ...tls, tokens, config: file('port = 1') })
+    expect(reloadable.files).toEqual([tokens, tls.tlsCert, tls.tlsKey])
+    writeFileSync(tokens, `[[tokens]]\nname = "eyes"\nsha256 = "${sha256}"\nrole = "observe"`)
+    expect(reloadable.readTokens()).toMatchObject([{ name: 'eyes' }])
+    const other = newCertificate()
+    writeFileSync(tls.tlsCert, other.cert)
+    // Of another key: as good as none.
+    expect(() => reloadable.readTls()).toThrow(/TLS cannot use .*belong together/)
+    writeFileSync(tls.tlsKey, other.key)
+    expect(reloadable.readTls()).toEqual(other)
+    writeFileSync(tokens, 'tokens = []')
+    expect(() => reloadable.readTokens()).toThrow(/there is none/)
+  })
+
+  test('tokens of the configuration are read anew too, and it may get its first ones', () => {
+    const config = file('port = 1')
+    const { reloadable } = resolve({ config })
+    expect([reloadable.files, reloadable.readTokens()]).toEqual([[config], []])
+    writeFileSync(config, `[[tokens]]\nsha256 = "${sha256}"\nrole = "admin"`)
+    expect(reloadable.readTokens()).toHaveLength(1)
+    expect(resolve({}).reloadable.files).toEqual([])
+  })
+
+  test('a certificate among the tokens needs an authority whose certificates are asked for', () => {
+    const { cert, key } = newCertificate()
+    const tls = { tlsCert: file(cert), tlsKey: file(key) }
+    const tokens = file('[[tokens]]\ncertificate = "CN=node-a"\nrole = "observe"')
+    expect(() => resolve({ tokens })).toThrow(UsageError)
+    expect(() => resolve({ tokens, ...tls })).toThrow(/CN=node-a.*name the authority .* --tls-ca FILE$/)
+    expect(resolve({ tokens, ...tls, tlsCa: tls.tlsCert }).tokens).toHaveLength(1)
+  })
+
+  test('the audit file is named by flag, environment or file', () => {
+    expect(resolve({}).audit).toBeUndefined()
+    expect(resolve({ config: file('audit = "a.jsonl"') }).audit).toBe('a.jsonl')
+    expect(resolve({}, { BATON_AUDIT: 'b.jsonl' }).audit).toBe('b.jsonl')
+    expect(resolve({ audit: 'c.jsonl' }, { BATON_AUDIT: 'b.jsonl' }).audit).toBe('c.jsonl')
   })
 
   test('a file that is not there is refused by name', () => {

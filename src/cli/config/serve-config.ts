@@ -1,18 +1,12 @@
 import { isIP } from 'node:net'
 import type { Policy } from '../../core/index.ts'
-import { LIMITS, QUOTAS, type Quotas, type Token } from '../../protocol/index.ts'
+import { type NamedToken, QUOTAS, type Quotas, type Token } from '../../protocol/index.ts'
 import { policySchema } from '../../protocol/schemas.ts'
-import { parseBytes } from '../bytes.ts'
 import { UsageError } from '../exit.ts'
 import { settingsOfEnvironment } from './environment.ts'
-import { type ConfigFile, checked, portSchema, readConfigFile, readTokensFile } from './file.ts'
+import { type ConfigFile, checked, readConfigFile, readTokensFile } from './file.ts'
 import { readPem } from './pem.ts'
-import type { ServeSettings } from './settings.ts'
-
-export type { ServeSettings } from './settings.ts'
-
-/** Durable out of the box: in the folder where the server is started. */
-export const DEFAULT_STORE = 'file:./baton-data'
+import { type ServeSettings, type SettledSettings, settle } from './serve-settings.ts'
 
 /** Everything decided: what the server is started with. */
 export interface ServeConfig {
@@ -31,18 +25,24 @@ export interface ServeConfig {
   /** What a node and a token may have. */
   readonly quotas: Quotas
   /** From which level on the log is written. */
-  readonly logLevel: LogLevel
+  readonly logLevel: SettledSettings['logLevel']
   /** Absent: for people on a terminal, as JSON elsewhere. */
-  readonly logFormat?: LogFormat | undefined
+  readonly logFormat?: SettledSettings['logFormat']
   /** PEM text, not paths. With `ca`, clients need a certificate of it. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string }
+  /** The path of a file for what operators do. Default: the log. */
+  readonly audit?: string | undefined
+  readonly reloadable: Reloadable
 }
 
-const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
-const LOG_FORMATS = ['json', 'pretty'] as const
-
-type LogLevel = (typeof LOG_LEVELS)[number]
-type LogFormat = (typeof LOG_FORMATS)[number]
+/** What a server takes anew while it runs, from the files where it came from. */
+interface Reloadable {
+  /** Their paths. */
+  readonly files: readonly string[]
+  /** As they are now; throws where a server could not be started with them. */
+  readTokens(): readonly Token[]
+  readTls(): ServeConfig['tls']
+}
 
 interface ServeSources {
   readonly flags: ServeSettings
@@ -52,11 +52,11 @@ interface ServeSources {
 
 /** File, environment, flags: later wins. */
 export function serveConfig({ flags, env, warn }: ServeSources): ServeConfig {
-  const settings = { ...settingsOfEnvironment(env, warn), ...said(flags) }
-  const file = settings.config === undefined ? {} : readConfigFile(settings.config)
-  const host = settings.host ?? file.host ?? '127.0.0.1'
-  const tokens = settings.tokens === undefined ? (file.tokens ?? []) : readTokensFile(settings.tokens)
-  const insecure = settings.insecure ?? file.insecure ?? false
+  const said = { ...settingsOfEnvironment(env, warn), ...present(flags) }
+  const file = said.config === undefined ? { settings: {} } : readConfigFile(said.config)
+  const settings = settle({ ...file.settings, ...present(said) })
+  const { host, port, store, resultLimit, insecure } = settings
+  const tokens = tokensOf(settings, file)
   if (!isLoopback(host) && tokens.length === 0 && !insecure) {
     throw new UsageError(
       `${host} can be reached from other machines; name tokens with --tokens FILE, ` +
@@ -65,30 +65,21 @@ export function serveConfig({ flags, env, warn }: ServeSources): ServeConfig {
   }
   return {
     host,
-    port: portOf(settings.port) ?? file.port ?? 8086,
-    store: settings.store ?? file.store ?? DEFAULT_STORE,
+    port,
+    store,
     tokens,
     // The name that it listens at is the one that it prints.
-    allowedHosts: [...allowedHostsOf(settings, file), host],
+    allowedHosts: [...(settings.allowedHost ?? []), host],
     policy: policyOf(settings, file),
     isPolicyChosen: [settings.queueing, settings.exclusion, file.policy].some((choice) => choice !== undefined),
-    resultLimit: resultLimitOf(settings, file),
+    resultLimit,
     quotas: quotasOf(file),
-    logLevel: oneOf(LOG_LEVELS, settings.logLevel ?? file.log_level, 'a level of the log') ?? 'info',
-    logFormat: oneOf(LOG_FORMATS, settings.logFormat ?? file.log_format, 'a format of the log'),
-    tls: tlsOf(settings, file),
+    logLevel: settings.logLevel,
+    logFormat: settings.logFormat,
+    tls: tlsOf(settings),
+    audit: settings.audit,
+    reloadable: reloadableOf(settings),
   }
-}
-
-function allowedHostsOf({ allowedHost }: ServeSettings, file: ConfigFile): readonly string[] {
-  const names =
-    allowedHost === undefined ? (file.allowed_hosts ?? []) : allowedHost.split(',').map((name) => name.trim())
-  for (const name of names) {
-    if (!/^[^\s/:*]+$/.test(name)) {
-      throw new UsageError(`'${name}' is not the name of a host; write it alone, without port or scheme: baton.example`)
-    }
-  }
-  return names
 }
 
 function isLoopback(host: string): boolean {
@@ -96,35 +87,35 @@ function isLoopback(host: string): boolean {
   return isIP(host) === 4 && host.startsWith('127.')
 }
 
-function portOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const port = portSchema.safeParse(/^\d+$/.test(text) ? Number(text) : undefined)
-  if (port.success) return port.data
-  throw new UsageError(`'${text}' is not a port; use 0 (any free one) to 65535`)
-}
-
-function resultLimitOf({ resultLimit }: ServeSettings, file: ConfigFile): number {
-  const limit = resultLimit ?? file.result_limit
-  return limit === undefined ? LIMITS.resultBytes : parseBytes(String(limit), { max: LIMITS.resultMaxBytes })
-}
-
-function oneOf<Word extends string>(words: readonly Word[], text: string | undefined, what: string): Word | undefined {
-  const word = words.find((each) => each === text)
-  if (word !== undefined || text === undefined) return word
-  throw new UsageError(`'${text}' is not ${what}; use ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`)
-}
-
 function quotasOf({ quotas }: ConfigFile): Quotas {
   return { node: { ...QUOTAS.node, ...quotas?.node }, token: { ...QUOTAS.token, ...quotas?.token } }
 }
 
-/** The switches of the flags are those of the namespace `default`. */
-function policyOf({ queueing, exclusion, config = 'the policy' }: ServeSettings, file: ConfigFile): Policy {
-  if (exclusion !== undefined && exclusion !== 'operation' && exclusion !== 'resource') {
-    throw new UsageError(`'${exclusion}' is not an exclusion; use operation or resource`)
+function reloadableOf(settings: SettledSettings): Reloadable {
+  const { tokens = settings.config, tlsCert, tlsKey, tlsCa } = settings
+  return {
+    files: [tokens, tlsCert, tlsKey, tlsCa].filter((path) => path !== undefined),
+    readTokens: () => tokensOf(settings, settings.config === undefined ? undefined : readConfigFile(settings.config)),
+    readTls: () => tlsOf(settings),
   }
+}
+
+function tokensOf({ tokens: path, tlsCa }: SettledSettings, file?: Pick<ConfigFile, 'tokens'>): readonly NamedToken[] {
+  const tokens = path === undefined ? (file?.tokens ?? []) : readTokensFile(path)
+  const shown = tokens.find(({ certificate }) => certificate !== undefined)
+  if (shown && tlsCa === undefined) {
+    throw new UsageError(
+      `the tokens name a certificate (${shown.certificate}), and clients are asked for none; ` +
+        'name the authority of those that they may show with --tls-ca FILE',
+    )
+  }
+  return tokens
+}
+
+/** The switches of the flags are those of the namespace `default`. */
+function policyOf({ queueing, exclusion, config = 'the policy' }: SettledSettings, file: ConfigFile): Policy {
   const namespaces = file.policy?.namespaces ?? {}
-  const switches = said({ queueing, exclusion })
+  const switches = present({ queueing, exclusion })
   return checked(
     policySchema,
     { namespaces: { ...namespaces, default: { ...namespaces.default, ...switches } } },
@@ -132,10 +123,7 @@ function policyOf({ queueing, exclusion, config = 'the policy' }: ServeSettings,
   )
 }
 
-function tlsOf({ tlsCert, tlsKey, tlsCa }: ServeSettings, { tls }: ConfigFile): ServeConfig['tls'] {
-  const cert = tlsCert ?? tls?.cert
-  const key = tlsKey ?? tls?.key
-  const ca = tlsCa ?? tls?.ca
+function tlsOf({ tlsCert: cert, tlsKey: key, tlsCa: ca }: SettledSettings): ServeConfig['tls'] {
   if (cert === undefined && key === undefined && ca === undefined) return undefined
   if (cert === undefined || key === undefined) {
     throw new UsageError('TLS needs a certificate and its key: name both with --tls-cert FILE and --tls-key FILE')
@@ -144,6 +132,6 @@ function tlsOf({ tlsCert, tlsKey, tlsCa }: ServeSettings, { tls }: ConfigFile): 
 }
 
 /** Without what was not said, so that it does not hide what an earlier source said. */
-function said<Settings extends object>(settings: Settings): Partial<Settings> {
+function present<Settings extends object>(settings: Settings): Partial<Settings> {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as Partial<Settings>
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Json, ResourceView } from '../../core/index.ts'
 import { paintFor } from './paint.ts'
-import { renderResource, renderResources } from './resource-view.ts'
+import { ordinal, renderResource, renderResources } from './resource-view.ts'
 
 const nowMs = 1_000_000_000
 
@@ -63,8 +63,8 @@ describe('a resource for people', () => {
     )
     expect(text).toBe(`sha256:abc
   holds       pull    node-a       for 3.2s   fence 12, attempt 2, {"done":0.5}
-  waits       pull    node-b       for 900ms
-              update  a-long-name  for 900ms  revision v2
+  waits       pull    node-b       for 900ms  1st
+              update  a-long-name  for 900ms  1st, revision v2
   kept        pull    node-c       2m ago     fence 9, for 58m more
   ended       update  node-d       12s ago    fence 11, failure: exit code 1
   references  2: node-c, node-d
@@ -78,8 +78,67 @@ describe('a resource for people', () => {
     expect(renderResource({ ...idle, namespace: 'build' }, nowMs)).toContain('sha256:abc  (namespace build)')
   })
 
-  test('a grant that was not claimed yet is marked', () => {
-    expect(renderResource({ ...idle, grants: [{ ...grant, claimed: false }] }, nowMs)).toContain('not yet claimed')
+  test('a grant that was not claimed yet is marked, and when it passes on', () => {
+    const shown = (more: object) => renderResource({ ...idle, grants: [{ ...grant, ...more }] }, nowMs).trimEnd()
+    expect(shown({ claimed: false })).toMatch(/fence 12, not yet claimed$/)
+    expect(shown({ claimed: false, claimByMs: nowMs + 4_100, expiresAtMs: nowMs + 9_000 })).toMatch(
+      /fence 12, not yet claimed, passes on in 4.1s$/,
+    )
+  })
+
+  test('says how long a lease is good, and how long a queue is paused', () => {
+    const text = renderResource(
+      {
+        ...idle,
+        grants: [{ ...grant, expiresAtMs: nowMs + 24_000, renewedAtMs: nowMs - 6_000 }],
+        pauses: [{ operation: 'update', untilMs: nowMs + 4_000, attempt: 3 }],
+      },
+      nowMs,
+    )
+    expect(text).toBe(`sha256:abc
+  holds       pull    node-a  for 3.2s  fence 12, lease 24s
+  paused      update          for 4.0s  then attempt 3
+`)
+  })
+
+  test('says why a queue waits, beside the places in line, and nothing of one of which nothing is known', () => {
+    const held = {
+      why: 'held',
+      operation: 'pull',
+      node: 'no\u202ede',
+      fence: 12,
+      forMs: 42_000,
+      usualMs: 8_000,
+    } as const
+    const text = renderResource(
+      {
+        ...idle,
+        grants: [grant],
+        waiters: [waiter, { ...waiter, operation: 'update' }, waiter, waiter],
+        waiting: 4,
+        why: [
+          { operation: 'pull', waiting: 3, reasons: [held] },
+          { operation: 'update', waiting: 1, reasons: [] },
+        ],
+        kept: [{ operation: 'once', node: 'node-c', fence: 9, atMs: nowMs - 120_000, untilMs: nowMs + 3_480_000 }],
+      },
+      nowMs,
+    )
+    expect(text).toBe(`sha256:abc
+  holds       pull    node-a  for 3.2s   fence 12
+  waits       pull    node-b  for 900ms  1st
+              update  node-b  for 900ms  1st
+              pull    node-b  for 900ms  2nd
+              pull    node-b  for 900ms  3rd
+  why         pull: held by no\\u202ede for 42s, usually 8.0s
+  kept        once    node-c  2m ago     fence 9, for 58m more
+`)
+  })
+
+  test('places are said as people say them', () => {
+    expect([1, 2, 3, 4, 11, 12, 13, 21, 102, 1_003, 10_011].map(ordinal).join(' ')).toBe(
+      '1st 2nd 3rd 4th 11th 12th 13th 21st 102nd 1003rd 10011th',
+    )
   })
 
   test('a long line shows its head and a count', () => {
@@ -150,8 +209,9 @@ describe('a resource for people', () => {
   })
 
   test('nothing at all is said in words, several stand apart', () => {
-    expect(renderResources([], nowMs)).toBe('nothing is held, waited for, referenced or kept\n')
-    expect(renderResources([idle, idle], nowMs)).toBe(
+    const status = { ...idle, nowMs }
+    expect(renderResources([])).toBe('nothing is held, waited for, referenced or kept\n')
+    expect(renderResources([status, status])).toBe(
       'sha256:abc\n  idle in the namespace default\n\nsha256:abc\n  idle in the namespace default\n',
     )
   })

@@ -1,9 +1,8 @@
-import type { Outcome, ResourceView } from '../../core/index.ts'
-import { oneLine } from '../../protocol/index.ts'
-import { formatDuration } from '../duration.ts'
+import type { ResourceStatus } from '../../client/api.ts'
+import type { GrantView, ResourceView, WaiterView } from '../../core/index.ts'
+import { formatDuration, oneLine, outcomeText, shortJson, whyText } from '../../protocol/index.ts'
 import { columns } from './columns.ts'
-import { shortJson } from './json.ts'
-import { type Paint, plain } from './paint.ts'
+import { type Colour, type Paint, plain } from './paint.ts'
 
 /** How many waiters are shown one by one. */
 const WAITERS_SHOWN = 10
@@ -11,19 +10,25 @@ const WAITERS_SHOWN = 10
 type Row = readonly [label: string, ...cells: string[]]
 
 /** Resources for people, each a heading and aligned rows below. Ids are never cut: they are there to be copied. */
-export function renderResources(views: readonly ResourceView[], nowMs: number, paint: Paint = plain): string {
+export function renderResources(views: readonly ResourceStatus[], paint: Paint = plain): string {
   if (views.length === 0) return 'nothing is held, waited for, referenced or kept\n'
   const live = (view: ResourceView) => Number(view.grants.length + view.waiting > 0)
   const liveFirst = [...views].sort((a, b) => live(b) - live(a))
-  return liveFirst.map((view) => renderResource(view, nowMs, paint)).join('\n')
+  return liveFirst.map((view) => renderResource(view, view.nowMs, paint)).join('\n')
 }
 
+/** One of them, at a time by the clock that its times go by. */
 export function renderResource(view: ResourceView, nowMs: number, paint: Paint = plain): string {
   const heading = view.namespace === 'default' ? view.resource : `${view.resource}  (namespace ${view.namespace})`
-  const rows = [...holders(view, nowMs), ...waiters(view, nowMs), ...kept(view, nowMs), ...recent(view, nowMs)]
-  const references: Row[] =
-    view.references.length === 0 ? [] : [['references', `${view.references.length}: ${view.references.join(', ')}`]]
-  const lines = [...columns(labelled(rows)), ...columns(labelled(references), ' '.repeat(2))]
+  const present = [...holders(view, nowMs), ...waiters(view, nowMs), ...paused(view, nowMs)]
+  const past = [...kept(view, nowMs), ...recent(view, nowMs)]
+  const aligned = columns(labelled([...present, ...past]))
+  const lines = [
+    ...aligned.slice(0, present.length),
+    ...columns(labelled(reasons(view))),
+    ...aligned.slice(present.length),
+    ...columns(labelled(references(view))),
+  ]
   if (lines.length === 0) lines.push(oneLine(`idle in the namespace ${view.namespace}`))
   return `${[paint('bold', oneLine(heading)), ...lines.map((line) => `  ${coloured(line, paint)}`)].join('\n')}\n`
 }
@@ -37,25 +42,73 @@ function holders({ grants }: ResourceView, nowMs: number): Row[] {
     [
       `fence ${grant.fence}`,
       ...(grant.attempt > 1 ? [`attempt ${grant.attempt}`] : []),
-      ...(grant.claimed ? [] : ['not yet claimed']),
+      ...(grant.claimed ? lease(grant, nowMs) : [unclaimed(grant, nowMs)]),
       ...revision(grant),
       ...(grant.progress === undefined ? [] : [shortJson(grant.progress)]),
     ].join(', '),
   ])
 }
 
-function waiters({ waiters, waiting }: ResourceView, nowMs: number): Row[] {
-  const rows: Row[] = waiters
-    .slice(0, WAITERS_SHOWN)
-    .map((waiter) => [
-      'waits',
-      waiter.operation,
-      waiter.node,
-      `for ${formatDuration(nowMs - waiter.sinceMs)}`,
-      revision(waiter).join(''),
-    ])
-  if (waiting > rows.length) rows.push(['waits', '', `and ${waiting - rows.length} more`])
+function lease({ expiresAtMs }: GrantView, nowMs: number): string[] {
+  return expiresAtMs === undefined ? [] : [`lease ${formatDuration(expiresAtMs - nowMs)}`]
+}
+
+function unclaimed({ claimByMs }: GrantView, nowMs: number): string {
+  const passesOn = claimByMs === undefined ? '' : `, passes on in ${formatDuration(claimByMs - nowMs)}`
+  return `not yet claimed${passesOn}`
+}
+
+function waiters(view: ResourceView, nowMs: number): Row[] {
+  const rows: Row[] = placed(view.waiters.slice(0, WAITERS_SHOWN)).map(({ waiter, position }) => [
+    'waits',
+    waiter.operation,
+    waiter.node,
+    `for ${formatDuration(nowMs - waiter.sinceMs)}`,
+    [ordinal(position), ...revision(waiter)].join(', '),
+  ])
+  if (view.waiting > rows.length) rows.push(['waits', '', `and ${view.waiting - rows.length} more`])
   return rows
+}
+
+/** Every operation has a line of its own. Those who wait come oldest first, so their places are known by counting. */
+export function placed(waiters: readonly WaiterView[]): { readonly waiter: WaiterView; readonly position: number }[] {
+  const lengths = new Map<string, number>()
+  return waiters.map((waiter) => {
+    const position = (lengths.get(waiter.operation) ?? 0) + 1
+    lengths.set(waiter.operation, position)
+    return { waiter, position }
+  })
+}
+
+const SUFFIXES: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd', other: 'th' }
+const ordinals = new Intl.PluralRules('en', { type: 'ordinal' })
+
+/** `1st`, `2nd`, `3rd`, `11th` */
+export function ordinal(position: number): string {
+  return `${position}${SUFFIXES[ordinals.select(position)]}`
+}
+
+/** Of a queue that nobody stands in, too: whoever asks now waits for it. */
+function paused({ pauses }: ResourceView, nowMs: number): Row[] {
+  return pauses.map(({ operation, untilMs, attempt }) => [
+    'paused',
+    operation,
+    '',
+    `for ${formatDuration(untilMs - nowMs)}`,
+    `then attempt ${attempt}`,
+  ])
+}
+
+/** Why those who wait do, a queue each; nothing of one of which nothing is known. */
+function reasons({ why = [] }: ResourceView): Row[] {
+  return why.flatMap((queue): Row[] => {
+    const text = whyText(queue)
+    return text === '' ? [] : [['why', `${queue.operation}: ${text}`]]
+  })
+}
+
+function references({ references: nodes }: ResourceView): Row[] {
+  return nodes.length === 0 ? [] : [['references', `${nodes.length}: ${nodes.join(', ')}`]]
 }
 
 function kept(view: ResourceView, nowMs: number): Row[] {
@@ -88,23 +141,6 @@ function recent(view: ResourceView, nowMs: number): Row[] {
     ])
 }
 
-/** Who lets go of one of these says nothing of the work: it may have thrown. */
-const LETS_GO = new Set(['lock', 'lead'])
-
-export function outcomeText(operation: string, outcome: Outcome): string {
-  switch (outcome.outcome) {
-    case 'success':
-      if (LETS_GO.has(operation)) return 'released'
-      return outcome.effect === 'none' ? 'success, nothing was to be done' : 'success'
-    case 'failure':
-      return `${outcome.permanent ? 'permanent failure' : 'failure'}: ${oneLine(outcome.error).trim()}`
-    case 'cancelled':
-      return 'cancelled'
-    default:
-      return `${outcome.outcome}: ${oneLine(outcome.error).trim()}`
-  }
-}
-
 function revision({ revision }: { readonly revision?: string }): string[] {
   return revision === undefined ? [] : [`revision ${revision}`]
 }
@@ -114,10 +150,18 @@ function labelled(rows: readonly Row[]): string[][] {
   return rows.map(([label, ...cells], at) => [(rows[at - 1]?.[0] === label ? '' : label).padEnd(10), ...cells])
 }
 
+const COLOURS: Readonly<Record<string, Colour>> = {
+  holds: 'green',
+  waits: 'yellow',
+  paused: 'magenta',
+  why: 'yellow',
+  kept: 'cyan',
+  ended: 'dim',
+  references: 'blue',
+}
+
 function coloured(line: string, paint: Paint): string {
   const label = line.slice(0, 10)
-  const colour = ({ holds: 'green', waits: 'yellow', kept: 'cyan', ended: 'dim', references: 'blue' } as const)[
-    label.trim()
-  ]
+  const colour = COLOURS[label.trim()]
   return colour === undefined ? line : paint(colour, label) + line.slice(10)
 }

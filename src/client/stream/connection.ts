@@ -125,7 +125,9 @@ export class Connection {
       this.#options.onGreeting(store)
     }
     if (replies) for (const [number, reply] of replies) this.#replied(number, reply)
-    if (events) for (const [id, eventId, event] of events) this.#listens.get(id)?.onEvent(event, eventId)
+    // Nobody here listens in a way that gathers.
+    for (const [id, eventId, event] of events ?? [])
+      if (event.type !== 'gathered') this.#listens.get(id)?.onEvent(event, eventId)
     for (const [id, refusal] of ended ?? []) {
       const handlers = this.#listens.get(id)
       this.#listens.delete(id)

@@ -27,10 +27,10 @@ export function serveSubscribe(app: FastifyInstance, options: ClassicOptions): v
   app.get('/lock/subscribe', async (request, reply) => {
     const key = keyOf(request.query)
     const node = optionalNodeOf(request.query)
-    const { actsFor } = guard.checkClassic(request.asker, { namespace: NAMESPACE, node, reads: true })
+    const { actsFor } = guard.checkClassic(request.asker, { namespace: NAMESPACE, node })
     streams.checkRoom()
     reply.hijack()
-    const stream = streams.add(reply.raw, { heartbeat: false })
+    const stream = streams.add(reply.raw, { heartbeat: false, asker: request.asker })
     stream.open(HEADERS, '')
     try {
       const watch = await watches.enter(key)

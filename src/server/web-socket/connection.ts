@@ -1,14 +1,16 @@
 import type {
   ErrorBody,
+  GatheredEvent,
   ListenFrame,
   ReplyOf,
-  Request,
   RequestDefaults,
   RequestType,
   ServerFrame,
   StreamedEvent,
+  Who,
 } from '../../protocol/index.ts'
-import { type Asked, isReading, type Service } from '../../service/index.ts'
+import { isReading, type Service, type Timers } from '../../service/index.ts'
+import type { Admitted } from '../admission.ts'
 import { STATE_PART_BYTES } from '../limits.ts'
 import { BadFrame, completed, frameFrom } from './frame.ts'
 import { Inbox, type NumberedRequests } from './inbox.ts'
@@ -31,8 +33,9 @@ export interface Wire {
 interface ConnectionOptions {
   readonly service: Service
   readonly wire: Wire
-  /** The request that an input makes, and what is known of whoever asks; or why it is none, or is not allowed. */
-  readonly check: (input: unknown, number: number) => Asked | ErrorBody
+  readonly timers: Timers
+  /** The request that an input makes, and what is known of whoever asks; or its answer: that it is none, or is not allowed. */
+  readonly check: (input: unknown, number: number) => Admitted | Who | ErrorBody
   /** The facts of whoever listens, and whom to tell when it is over; throws where it may not. */
   readonly checkListen: (frame: ListenFrame) => {
     readonly actsFor?: readonly string[] | undefined
@@ -40,8 +43,6 @@ interface ConnectionOptions {
   }
   /** What a thrown error is answered with. */
   readonly failure: (error: unknown, number?: number) => ErrorBody
-  /** Told how the request of this number was answered, as it is. */
-  readonly onAnswered?: (number: number, request: Request, reply: ReplyOf<RequestType>) => void
   /** How many bytes a client may leave unread. */
   readonly unreadBytes: number
   /** So many bytes more, or less, wait until the client is told where things stand. */
@@ -72,7 +73,7 @@ export class Connection {
   readonly #inTurn: (work: () => void) => void
   readonly #inbox: Inbox
   #replies: [number: number, reply: ReplyOf<RequestType>][] = []
-  #events: [listen: number, id: string, event: StreamedEvent][] = []
+  #events: [listen: number, id: string, event: StreamedEvent | GatheredEvent][] = []
   #ended: [listen: number, refusal: ErrorBody][] = []
   readonly #listens: Listens
   readonly #reads = new Reads({
@@ -103,14 +104,19 @@ export class Connection {
     })
     this.#listens = new Listens({
       service: options.service,
-      check: options.checkListen,
-      onWaiting: options.onWaiting,
-      tell: (...told) => this.#tell(...told),
-      taken: () => this.#taken(),
-      failed: (id, error) => {
+      timers: options.timers,
+      checkListen: options.checkListen,
+      tell: (id, eventId, event, when) => {
+        this.#events.push([id, eventId, event])
+        if (when === 'soon') this.#later()
+        else this.#laterInTurn()
+      },
+      onEnded: (id, error) => {
         this.#ended.push([id, options.failure(error)])
         this.#later()
       },
+      taken: () => this.#taken(),
+      onWaiting: options.onWaiting,
     })
     options.wire.send(JSON.stringify({ store: options.service.storeId } satisfies ServerFrame))
   }
@@ -130,8 +136,8 @@ export class Connection {
         this.#lastNumber = from + requests.length - 1
         ask({ from, requests, keep })
       }
-      if (!this.#isClosed) for (const each of listen ?? []) this.#listens.add(each)
-      for (const id of unlisten ?? []) this.#listens.remove(id)
+      if (!this.#isClosed) for (const each of listen ?? []) this.#listens.begin(each)
+      for (const id of unlisten ?? []) this.#listens.end(id)
       this.#pauseOrResume()
     } catch (error) {
       if (!(error instanceof BadFrame)) throw error
@@ -162,13 +168,13 @@ export class Connection {
   close(): void {
     this.#isClosed = true
     this.#reads.clear()
-    this.#listens.clear()
+    this.#listens.endAll()
     for (const callback of this.#onTaken.splice(0)) callback()
   }
 
   #ask({ from, requests: inputs, keep }: NumberedRequests): void {
-    const { service, check, onAnswered } = this.#options
-    const asked: Asked[] = []
+    const { service, check } = this.#options
+    const asked: Admitted[] = []
     const numbers: number[] = []
     const reads: NumberedRead[] = []
     for (const [index, input] of inputs.entries()) {
@@ -184,9 +190,8 @@ export class Connection {
     service.callAll(asked, (index, reply, error) => {
       this.#unanswered--
       const number = numbers[index]!
-      const told = reply ?? this.#options.failure(error, number)
-      this.#reply(number, told)
-      onAnswered?.(number, asked[index]!.request, told)
+      asked[index]!.onAnswer?.(reply, error)
+      this.#reply(number, reply ?? this.#options.failure(error, number))
       if (reply?.status === 'released' && !keep?.includes(number)) this.#released.add(number, asked[index]!)
     })
     if (reads.length > 0 && !this.#isClosed) this.#reads.add(reads)
@@ -194,18 +199,12 @@ export class Connection {
   }
 
   async #read({ number, asked }: NumberedRead): Promise<void> {
-    const { service, replyBytes, failure, onAnswered } = this.#options
+    const { service, replyBytes, failure } = this.#options
     const budget = service.budget({ bytes: replyBytes, isGone: () => this.#isClosed })
     const reply = await service.call(asked.request, asked.facts, budget).catch((error) => failure(error, number))
     this.#unanswered--
+    asked.onAnswer?.(reply)
     this.#reply(number, reply)
-    onAnswered?.(number, asked.request, reply)
-  }
-
-  #tell(id: number, eventId: string, event: StreamedEvent, isUrgent: boolean): void {
-    this.#events.push([id, eventId, event])
-    if (isUrgent) this.#later()
-    else this.#laterInTurn()
   }
 
   async #taken(): Promise<boolean> {

@@ -23,6 +23,7 @@ const listens = z
         z.strictObject({ of: z.literal('all'), namespace: idSchema.optional() }),
       ]),
       lastId: z.string().max(512).optional(),
+      gatherMs: z.int().min(100).max(60_000).optional(),
     }),
   )
   .max(FRAME_LIMITS.requests)

@@ -2,53 +2,14 @@ import { createHash } from 'node:crypto'
 import { connect as connectSocket, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import WebSocket from 'ws'
-import { FRAME_LIMITS, type ServerFrame, type Token } from '../../protocol/index.ts'
+import { FRAME_LIMITS, type Token } from '../../protocol/index.ts'
 import { settled } from '../../testing/simulated-clock.ts'
+import { openWebSocket as open } from '../../testing/unit/opened-web-socket.ts'
 import { newWorld, type World } from '../../testing/unit/server-world.ts'
 
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest('hex')
 const tokens: Token[] = [{ sha256: sha256('of-a'), role: 'node', nodes: ['a'] }]
 const ask = { type: 'acquire', operation: 'pull', resource: 'r', node: 'a', hold: 'h1' }
-
-interface Opened {
-  readonly webSocket: WebSocket
-  readonly frames: ServerFrame[]
-  /** Waits for real input, not for time. */
-  until(condition: () => boolean): Promise<void>
-  readonly closed: Promise<{ readonly code: number; readonly reason: string }>
-}
-
-/** The status of the answer that is no WebSocket, or the WebSocket. */
-async function open(world: World, { path = '/v1/stream', token = '' } = {}): Promise<Opened & { status?: number }> {
-  const headers = token === '' ? {} : { authorization: `Bearer ${token}` }
-  const webSocket = new WebSocket((await world.url()).replace('http', 'ws') + path, { headers })
-  onTestFinished(() => webSocket.terminate())
-  const frames: ServerFrame[] = []
-  const waiting = new Set<() => void>()
-  webSocket.on('message', (data) => {
-    frames.push(JSON.parse(String(data)))
-    for (const look of waiting) look()
-  })
-  webSocket.on('error', () => {})
-  const closed = new Promise<{ code: number; reason: string }>((resolve) =>
-    webSocket.on('close', (code, reason) => resolve({ code, reason: String(reason) })),
-  )
-  const until = (condition: () => boolean) =>
-    new Promise<void>((resolve) => {
-      const look = () => {
-        if (!condition()) return
-        waiting.delete(look)
-        resolve()
-      }
-      waiting.add(look)
-      look()
-    })
-  const status = await new Promise<number | undefined>((resolve) => {
-    webSocket.on('open', () => resolve(undefined))
-    webSocket.on('unexpected-response', (_, response) => resolve(response.statusCode))
-  })
-  return { webSocket, frames, until, closed, ...(status !== undefined && { status }) }
-}
 
 /** Sends bytes as they are, and gives all that comes back until the connection is closed, or until it is enough. */
 async function raw(world: World, text: string | Buffer, isEnough = (_: string) => false): Promise<string> {

@@ -2,9 +2,18 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { type ErrorBody, errors, FRAME_LIMITS, STORE_HEADER, streamRoute } from '../../protocol/index.ts'
-import type { Asked, Log, Service, Timers } from '../../service/index.ts'
+import {
+  type ErrorBody,
+  errors,
+  FRAME_LIMITS,
+  type Request,
+  STORE_HEADER,
+  STREAM_PROTOCOL,
+  streamRoute,
+} from '../../protocol/index.ts'
+import type { Log, Service, Timers } from '../../service/index.ts'
 import type { Accounts } from '../accounts.ts'
+import type { Admission, Admitted } from '../admission.ts'
 import { check, isRequestType } from '../check.ts'
 import { DEPTH_MAX, isTooDeep } from '../depth.ts'
 import type { FairQueue } from '../fair-queue.ts'
@@ -13,8 +22,9 @@ import type { ServerLimits } from '../limits.ts'
 import { afterLinger } from '../linger.ts'
 import { networkOf } from '../network.ts'
 import { bodyOf, Refusal } from '../refusal.ts'
-import type { RequestLog } from '../request-log.ts'
+import { type NameOf, onStream, type RequestLog } from '../request-log.ts'
 import { REQUEST_ID_HEADER } from '../request-names.ts'
+import { accessTo } from '../roles.ts'
 import { Slowdown } from '../slowdown.ts'
 import type { Streams } from '../streams.ts'
 import { Held, type Unsent } from '../unsent.ts'
@@ -25,6 +35,7 @@ import { withoutUpgrade } from './without-upgrade.ts'
 interface WebSocketOptions {
   readonly service: Service
   readonly guard: Guard
+  readonly admission: Admission
   readonly wrongTokens: WrongTokens
   readonly streams: Streams
   readonly limits: ServerLimits
@@ -52,9 +63,12 @@ const SERVICE_RESTART = 1012
 /** GET /v1/stream. */
 export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions): void {
   const { service, guard, streams, limits, requestLog } = options
+  const access = accessTo({ method: streamRoute.method, url: streamRoute.path })
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
+    // Of what a browser offers one may be a token, which is not repeated.
+    handleProtocols: (offered) => offered.has(STREAM_PROTOCOL) && STREAM_PROTOCOL,
     perMessageDeflate: false,
     maxPayload: FRAME_LIMITS.bytes + limits.bodyBytes,
   })
@@ -76,7 +90,8 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
       refuse(socket, bodyOf(error, logOf), [`${STORE_HEADER}: ${service.storeId}`, idOf(request)])
     let asker: Asker
     try {
-      asker = guard.identify(request.headers)
+      asker = guard.identify(request, 'upgrade')
+      guard.enter(asker, access)
       streams.checkRoom()
     } catch (error) {
       return void options.wrongTokens.slow(error, socket, logOf).then(() => refuseBy(error))
@@ -84,15 +99,14 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
     const source = asker.token ?? networkOf(request.socket.remoteAddress ?? '')
     const upgraded = (webSocket: WebSocket) => {
       const id = requestLog.names.next()
-      if (requestLog.isDebug) logOf().debug('stream opened', { stream: id, role: asker.token?.role ?? 'anybody' })
+      if (requestLog.isDebug) logOf().debug('stream opened', { stream: id, who: asker.token?.name ?? 'anybody' })
       const client = new Client(webSocket, asker, { ...options, id, onBroken: () => broken.note(source) })
       beating.add(client)
       stopBeat ??= options.timers.after(HEARTBEAT_MS, beat)
-      const leave = streams.enter({
-        cut: () => webSocket.terminate(),
-        move: () => client.move(),
-        leave: () => webSocket.close(SERVICE_RESTART, 'the server is about to stop'),
-      })
+      const cut = () => webSocket.terminate()
+      const move = () => client.move()
+      const close = () => webSocket.close(SERVICE_RESTART, 'the server is about to stop')
+      const leave = streams.enter({ cut, move, leave: close, end: (why) => client.end(why) }, asker)
       webSocket.on('close', () => {
         beating.delete(client)
         leave()
@@ -126,9 +140,11 @@ class Client {
   readonly #connection: Connection
   #silentBeats = 0
   #pings = 0
+  readonly #end: (why: string) => void
 
   constructor(webSocket: WebSocket, asker: Asker, options: ClientOptions) {
-    const { service, guard, limits, requestLog, id, unsent, queue } = options
+    const { service, guard, admission, limits, requestLog, id, unsent, queue, timers } = options
+    const nameOf: NameOf = (number) => onStream(id, number)
     this.#webSocket = webSocket
     const account = options.accounts.ofStream(asker)
     let isBroken = false
@@ -145,6 +161,11 @@ class Client {
       webSocket.close(code, why.slice(0, 120))
       if (code === CODES.broken) endSoon()
       else webSocket.terminate()
+    }
+    this.#end = (why) => {
+      webSocket.close(CODES.broken, why.slice(0, 120))
+      connection.break()
+      afterLinger(() => webSocket.terminate())
     }
     const held = new Held({ cut: () => end(CODES.slow, TOO_SLOW) })
     let waiting = 0
@@ -171,17 +192,20 @@ class Client {
     const connection = new Connection({
       service,
       wire,
-      check: (input, number) => checkedFor(guard, asker, input, () => requestLog.onStream(id, number)),
+      timers,
+      check(input, number) {
+        try {
+          return admission.admit(asker, checked(input), nameOf, number)
+        } catch (error) {
+          return bodyOf(error, () => requestLog.onStream(id, number))
+        }
+      },
       checkListen: ({ scope }) => {
         const namespace = scope.of === 'all' ? scope.namespace : undefined
         const { actsFor } = guard.checkScope(asker, { scope, namespace })
         return { actsFor, leave: options.streams.watch(scope) }
       },
       failure: (error, number) => bodyOf(error, () => requestLog.onStream(id, number)),
-      onAnswered: (number, request, reply) => {
-        if (requestLog.wants(request.type))
-          requestLog.answered(requestLog.onStream(id, number), { request, reply, asker })
-      },
       unreadBytes: limits.streamBytes,
       onWaiting: (change) => {
         waiting += change
@@ -216,6 +240,11 @@ class Client {
     this.#connection.drain()
   }
 
+  /** Its token is not good any more: nothing of what it has sent counts from here on. */
+  end(why: string): void {
+    this.#end(why)
+  }
+
   beat(): void {
     this.#pings = 0
     if (++this.#silentBeats > BEATS_MAX) this.#webSocket.terminate()
@@ -223,16 +252,11 @@ class Client {
   }
 }
 
-function checkedFor(guard: Guard, asker: Asker, input: unknown, logOf: () => Log): Asked | ErrorBody {
-  try {
-    if (isTooDeep(input)) throw new Refusal('bad-request', `The JSON is nested deeper than ${DEPTH_MAX} levels.`)
-    const type = (input as { type?: unknown } | null)?.type
-    if (!isRequestType(type)) throw new Refusal('bad-request', 'type: must be that of a request.')
-    const request = check(type, input)
-    return { request, facts: guard.check(asker, request) }
-  } catch (error) {
-    return bodyOf(error, logOf)
-  }
+function checked(input: unknown): Request {
+  if (isTooDeep(input)) throw new Refusal('bad-request', `The JSON is nested deeper than ${DEPTH_MAX} levels.`)
+  const type = (input as { type?: unknown } | null)?.type
+  if (!isRequestType(type)) throw new Refusal('bad-request', 'type: must be that of a request.')
+  return check(type, input)
 }
 
 function pathOf({ url = '' }: IncomingMessage): string {

@@ -24,8 +24,22 @@ export const logName = (number: number) => `log-${number}`
 export const snapshotName = (number: number) => `snapshot-${number}`
 export const unfinished = (name: string) => `${name}.unfinished`
 
-/** Where none of these is, there is no store. */
-export const isOfStore = (name: string) => name === FORMAT_FILE || /^(log|snapshot)-\d+$/.test(name)
+const RESTORING = 'restoring-'
+/** Where a restore makes ready what it then puts in place; it goes when all is there. */
+export const restoringName = (stamp: string) => `${RESTORING}${stamp}`
+export const isRestoring = (name: string) => name.startsWith(RESTORING)
+
+/** Where none of these is, there is no store, and none that is being put in place. */
+export const isOfStore = (name: string) =>
+  name === FORMAT_FILE || /^(log|snapshot)-\d+$/.test(name) || isRestoring(name)
+
+const FILE = /^(format|id|fences|probe|(log|snapshot)-\d+)(\.(unfinished|damaged))?$/
+
+/** All that a store leaves in its directory, but for the lock. The format first: without it nobody takes the others for a store. */
+export function filesOfStore(names: readonly string[]): string[] {
+  const isFormat = (name: string) => name === FORMAT_FILE
+  return [...names.filter(isFormat), ...names.filter((name) => FILE.test(name) && !isFormat(name))]
+}
 
 export async function contentsOf(disk: Disk, directory: string): Promise<Contents> {
   const names = await disk.list(directory)
@@ -47,6 +61,8 @@ export async function contentsOf(disk: Disk, directory: string): Promise<Content
 export async function checkFormat(disk: Disk, directory: string, { mayBeNew = true } = {}): Promise<boolean> {
   const names = await disk.list(directory)
   if (!names.includes(FORMAT_FILE)) {
+    if (names.some(isRestoring))
+      throw new Error(`a restore to ${directory} was not finished: say it again, with --force`)
     if (!mayBeNew || names.some(isOfStore)) throw missing(directory, FORMAT_FILE)
     return false
   }
@@ -64,12 +80,12 @@ function missing(directory: string, file: string): DamagedStore {
   return new DamagedStore({ directory, file, what: 'it is missing' })
 }
 
-/** From here on an older version, which could misread it, refuses it. */
-export async function writeFormat(disk: Disk, directory: string): Promise<void> {
-  await writeWhole(disk, directory, { name: FORMAT_FILE, bytes: Buffer.from(`baton file store, format ${FORMAT}\n`) })
+/** From here on an older version, which could misread it, refuses it. `format`: of a copy, that of the original. */
+export async function writeFormat(disk: Disk, directory: string, format = FORMAT): Promise<void> {
+  await writeWhole(disk, directory, { name: FORMAT_FILE, bytes: Buffer.from(`baton file store, format ${format}\n`) })
 }
 
-async function readFormat(disk: Disk, directory: string): Promise<number> {
+export async function readFormat(disk: Disk, directory: string): Promise<number> {
   const text = await readText(disk, join(directory, FORMAT_FILE))
   const format = /^baton file store, format (\d+)\n$/.exec(text)?.[1]
   if (format === undefined) {
@@ -89,12 +105,21 @@ async function readText(disk: Disk, path: string): Promise<string> {
 
 /** What tells this store from others. Where it is missing or not readable, it is made anew: nothing in the store rests on it. */
 export async function storeId(disk: Disk, directory: string, uniqueName: () => string): Promise<string> {
+  const present = await readId(disk, directory)
+  if (present !== undefined) return present
+  const id = uniqueName()
+  await writeId(disk, directory, id)
+  return id
+}
+
+export async function readId(disk: Disk, directory: string): Promise<string | undefined> {
   const names = await disk.list(directory)
   const present = names.includes(ID_FILE) ? (await readText(disk, join(directory, ID_FILE))).trim() : ''
-  if (/^[\x21-\x7e]{1,64}$/.test(present)) return present
-  const id = uniqueName()
+  return /^[\x21-\x7e]{1,64}$/.test(present) ? present : undefined
+}
+
+export async function writeId(disk: Disk, directory: string, id: string): Promise<void> {
   await writeWhole(disk, directory, { name: ID_FILE, bytes: Buffer.from(`${id}\n`) })
-  return id
 }
 
 /** All of the file or none of it, whatever happens. */

@@ -3,8 +3,10 @@
  * last write, and runs full.
  */
 export interface Disk {
-  /** Creates the directory and those above it where they are missing, for good. */
-  makeDirectory(path: string): Promise<void>
+  /** Creates the directory and those above it where they are missing, for good. Says whether it was missing: of two that ask, one is told so. */
+  makeDirectory(path: string): Promise<boolean>
+  /** Removes a directory that is empty. */
+  removeDirectory(path: string): Promise<void>
   list(directory: string): Promise<string[]>
   /** `create` makes a new, empty file, also in place of one that is there. */
   open(path: string, how: 'read' | 'change' | 'create'): Promise<DiskFile>

@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Command, Facts, Policy, Refused, ReplyTo } from '../../core/index.ts'
 import type { OpenStoreOptions } from '../kind.ts'
 import { Listeners } from '../resident/listeners.ts'
@@ -12,6 +12,7 @@ import {
   type Pace,
   type Page,
   type Place,
+  type QueueDepth,
   type SessionReply,
   type SessionRequest,
   type Store,
@@ -21,10 +22,11 @@ import {
 } from '../store.ts'
 import { systemTiming, type Timing } from '../timing.ts'
 import { type Leases, type View, Views } from '../views.ts'
-import { checkFormat, isOfStore, storeId, unfinished, writeFormat } from './directory.ts'
+import { checkFormat, isOfStore, storeId, writeFormat } from './directory.ts'
 import type { Disk } from './disk.ts'
 import { doubtOf, logDoubt } from './doubt.ts'
 import { nodeDisk } from './node-disk.ts'
+import { probe } from './probe.ts'
 import { readStore, type StoreRead } from './read-store.ts'
 import { FENCE_BLOCK, writeReserved } from './reserved-fences.ts'
 import { Running, type RunningOptions } from './running.ts'
@@ -222,6 +224,10 @@ class FileStore extends Views implements Store {
     return this.#running?.resident.counts().waiters ?? 0
   }
 
+  async queues(): Promise<readonly QueueDepth[]> {
+    return this.#running?.resident.queues.list() ?? []
+  }
+
   sessionsOf(node: string): number {
     return this.#running?.resident.sessions.countOf(node) ?? 0
   }
@@ -272,7 +278,8 @@ class FileStore extends Views implements Store {
   async #startAgain(): Promise<void> {
     if (this.#isClosed) return
     try {
-      await probe(this.#options)
+      // Reading everything anew is worth it only when the disk takes something again.
+      await probe(this.#options.disk, this.#options.directory)
       if (!(await this.#failed!.mend())) throw new Error('the disk does not let go of what it failed to write')
       await this.start()
       this.#failed = undefined
@@ -283,18 +290,5 @@ class FileStore extends Views implements Store {
         this.#starting = this.#startAgain()
       })
     }
-  }
-}
-
-/** Reading everything anew is worth it only when the disk takes something again. */
-async function probe({ disk, directory }: Settled): Promise<void> {
-  const path = join(directory, unfinished('probe'))
-  const file = await disk.open(path, 'create')
-  try {
-    await file.write(new Uint8Array(64 * 1024), 0)
-    await file.sync()
-  } finally {
-    await file.close()
-    await disk.remove(path)
   }
 }

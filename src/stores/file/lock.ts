@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { DirectoryInUse } from './errors.ts'
 import { holderOf, kernelName, stop, takeName } from './kernel-lock.ts'
 
-const PREFIX = 'lock-'
+export const LOCK_PREFIX = 'lock-'
 const TRIES = 4
 /** What a Unix socket may be called at most is 108 bytes, 104 elsewhere. */
 const LONGEST_NAME = 100
@@ -24,10 +24,10 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
   try {
     const kernel = await kernelName(handle)
     for (let tries = 1; ; tries++) {
-      const name = `${PREFIX}${process.pid}-${randomBytes(4).toString('hex')}`
+      const name = `${LOCK_PREFIX}${process.pid}-${randomBytes(4).toString('hex')}`
       const server = await listen(pathTo(directory, name, handle.fd))
       const names = await readdir(directory)
-      const others = names.filter((each) => each.startsWith(PREFIX) && each !== name)
+      const others = names.filter((each) => each.startsWith(LOCK_PREFIX) && each !== name)
       const living = await firstLiving(others, (other) => pathTo(directory, other, handle.fd))
       const isFirst = living === undefined && names.includes(name)
       const giveBack = isFirst ? await takeName(kernel) : undefined
@@ -46,7 +46,7 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
       if (tries === TRIES) {
         if (giveBack === 'taken') throw new DirectoryInUse(directory, await holderOf(kernel!))
         if (living === undefined) throw new Error(`${directory} does not keep the socket that says who uses it`)
-        throw new DirectoryInUse(directory, Number(living.slice(PREFIX.length).split('-')[0]))
+        throw new DirectoryInUse(directory, Number(living.slice(LOCK_PREFIX.length).split('-')[0]))
       }
       // Two that started at the same moment have met each other, and both step back: one will be first.
       await wait(20 + Math.random() * 80 * tries)

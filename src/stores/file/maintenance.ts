@@ -118,7 +118,7 @@ function lossOf({ lostRecords, lostBytes }: Loss): string {
   return `at least ${lostRecords} records (${lostBytes} bytes) from there on are lost`
 }
 
-function countsOf({ resident }: StoreRead): string {
+export function countsOf({ resident }: Pick<StoreRead, 'resident'>): string {
   const { resources, grants, waiters, sessions } = resident.counts()
   return `${resources} resources, ${grants} grants, ${waiters} waiters and ${sessions} sessions`
 }

@@ -1,5 +1,5 @@
 import { constants, fdatasync, writeSync } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Disk, DiskFile } from './disk.ts'
@@ -28,12 +28,21 @@ export function nodeDisk({ sync = true }: { readonly sync?: boolean } = {}): Dis
   }
   return {
     async makeDirectory(path) {
-      const topmost = await mkdir(path, { recursive: true, mode: 0o700 })
-      if (topmost === undefined) return
+      const whole = resolve(path)
+      const topmost = await mkdir(dirname(whole), { recursive: true, mode: 0o700 })
+      const isNew = await mkdir(whole, { mode: 0o700 }).then(
+        () => true,
+        (error: NodeJS.ErrnoException) => {
+          if (error.code === 'EEXIST') return false
+          throw error
+        },
+      )
       // The name of each stands in the one above it.
-      const above = dirname(resolve(topmost))
-      for (let made = resolve(path); made !== above; made = dirname(made)) await syncDirectory(dirname(made))
+      const above = dirname(topmost ?? whole)
+      if (isNew) for (let made = whole; made !== above; made = dirname(made)) await syncDirectory(dirname(made))
+      return isNew
     },
+    removeDirectory: (path) => rmdir(path),
     list: (directory) => readdir(directory),
     open: async (path, how) => new NodeFile(await open(path, flags[how], 0o600), sync),
     rename,

@@ -11,6 +11,7 @@ import type {
   Pace,
   Page,
   Place,
+  QueueDepth,
   SessionReply,
   SessionRequest,
   Store,
@@ -129,6 +130,10 @@ class MemoryStore extends Views implements Store {
 
   waiting(): number {
     return this.#resident.counts().waiters
+  }
+
+  async queues(): Promise<readonly QueueDepth[]> {
+    return this.#resident.queues.list()
   }
 
   sessionsOf(node: string): number {

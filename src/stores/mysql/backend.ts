@@ -14,7 +14,15 @@ import type {
   Wanted,
   WrittenPolicy,
 } from '../remote/index.ts'
-import { type Address, type Counts, type ListQuery, type Place, type SessionRequest, UnknownOutcome } from '../store.ts'
+import {
+  type Address,
+  type Counts,
+  type ListQuery,
+  type Place,
+  type QueueDepth,
+  type SessionRequest,
+  UnknownOutcome,
+} from '../store.ts'
 import { Bell, Ringer } from './bell.ts'
 import type { DatabaseClock } from './clock.ts'
 import { commit } from './commit.ts'
@@ -87,6 +95,14 @@ export class MysqlBackend implements Backend {
       .add('SELECT COUNT(*) AS sessions FROM baton_sessions')
     const [[{ resources, grants, waiters }], [{ sessions }]] = await sure(this.#connections.query(packet))
     return { resources, grants: Number(grants ?? 0), waiters: Number(waiters ?? 0), sessions }
+  }
+
+  /** The longest ones, where somebody makes up very many names. */
+  async queues(): Promise<readonly QueueDepth[]> {
+    const statement = `SELECT namespace, operation, COUNT(*) AS waiting FROM baton_waiters
+      GROUP BY namespace, operation ORDER BY waiting DESC LIMIT 1000`
+    const [rows] = await sure(this.#connections.query(new Packet().add(statement)))
+    return rows
   }
 
   clear(): Promise<void> {

@@ -46,6 +46,9 @@ export async function refuseOtherEngines(connection: Connection): Promise<void> 
   }
 }
 
+/** So many fences belong to a generation. */
+export const GENERATION_FENCES = 2 ** 32
+
 const IDENTITY = `CONCAT_WS(':', @@hostname, @@port, @@server_id, @@datadir)`
 
 /**
@@ -64,7 +67,7 @@ export async function ensureGeneration(connection: Connection, known: string | u
     await query(
       connection,
       `UPDATE baton_shards SET fence_floor = GREATEST(fence_floor,
-        (SELECT generation FROM baton_store WHERE id = 1) * 4294967296)`,
+        (SELECT generation FROM baton_store WHERE id = 1) * ${GENERATION_FENCES})`,
     )
   }
   await query(connection, 'COMMIT')

@@ -10,7 +10,7 @@ import type {
   SessionLease,
   Waiter,
 } from '../../core/index.ts'
-import type { Address, Counts, ListQuery, Place, SessionRequest } from '../store.ts'
+import type { Address, Counts, ListQuery, Place, QueueDepth, SessionRequest } from '../store.ts'
 
 /**
  * What the remote engine needs of a database, and all that a new store of that kind has to write. A backend keeps and
@@ -50,6 +50,8 @@ export interface Backend {
   /** Resources that match a query, by name: one more than its limit where there are more. */
   find(query: ListQuery): Promise<readonly Address[]>
   counts(): Promise<Counts>
+  /** How many wait, by namespace and operation; of very many, the longest queues will do. */
+  queues(): Promise<readonly QueueDepth[]>
   /** Clears away what nobody can ask for any more: memories whose time is over, letters that nobody has read for long. */
   clear(): Promise<void>
 

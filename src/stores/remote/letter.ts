@@ -9,6 +9,8 @@ export interface StepsLetter extends Address {
   readonly atMs: number
   readonly dueAtMs: number | undefined
   readonly events: readonly Event[]
+  /** It has come from another process. */
+  readonly elsewhere?: true
 }
 
 /** A session is at another process from now on. */

@@ -19,7 +19,7 @@ export async function listOf(
   inspect: Inspect,
   { query, pace }: { readonly query: ListQuery; readonly pace: Pace | undefined },
 ): Promise<Page> {
-  const { limit, node } = query
+  const { limit, node, waiters = WAITERS_SHOWN } = query
   const found = await backend.find(query)
   const shown: Shown[] = []
   let bytes = 0
@@ -32,11 +32,11 @@ export async function listOf(
   for (const [index, address] of found.slice(0, limit).entries()) {
     await pace?.pause()
     const looked = await inspect(address, (resource) => ({
-      view: viewOf(resource, node === undefined ? WAITERS_SHOWN : Infinity),
+      view: viewOf(resource, node === undefined ? waiters : Infinity),
       sessions: sessionsOfGrants(resource),
     }))
     if (looked && hasSomethingToShow(looked.view) && (node === undefined || names(looked.view, node))) {
-      const view = { ...looked.view, waiters: looked.view.waiters.slice(0, WAITERS_SHOWN) }
+      const view = { ...looked.view, waiters: looked.view.waiters.slice(0, waiters) }
       shown.push({ view, sessions: looked.sessions })
       bytes += jsonSize(view)
     }

@@ -7,6 +7,7 @@ import type {
   Pace,
   Page,
   Place,
+  QueueDepth,
   SessionReply,
   SessionRequest,
   Store,
@@ -159,6 +160,10 @@ class RemoteStore extends Views implements Store {
     return this.#backend.counts()
   }
 
+  queues(): Promise<readonly QueueDepth[]> {
+    return this.#backend.queues()
+  }
+
   async close(): Promise<void> {
     this.#listeners.clear()
     await this.#timing.within(TIDY_MS, this.#sweeps.clear(0), () => new Error('no answer')).catch(() => {})
@@ -196,13 +201,20 @@ class RemoteStore extends Views implements Store {
   #receive(text: string): void {
     const letter = letterFrom(text)
     if ('moved' in letter) this.#sessions.moved(letter.moved)
-    else this.#deliveries.receive(letter)
+    else this.#deliveries.receive({ ...letter, elsewhere: true })
   }
 
-  #tell({ events, dueAtMs, namespace, resource, atMs }: StepsLetter): void {
+  #tell({ events, dueAtMs, namespace, resource, atMs, elsewhere }: StepsLetter): void {
     this.#sweeps.expect(dueAtMs)
     for (const each of events) {
-      const event: StoreEvent = { ...each, namespace, resource, atMs, seq: ++this.#seq }
+      const event: StoreEvent = {
+        ...each,
+        namespace,
+        resource,
+        atMs,
+        seq: ++this.#seq,
+        ...(elsewhere && { elsewhere }),
+      }
       for (const { listener } of this.#listeners) listener(event)
     }
   }

@@ -39,13 +39,14 @@ function carriedOf(event: Event, { namespace, resource, nowMs: atMs }: StepTaken
   if ('revision' in event && event.revision !== undefined) return { ...event, namespace, resource, seq, atMs }
   switch (event.type) {
     case 'granted': {
-      const { type, operation, asker, fence, attempt, handOver } = event
-      return { type, operation, asker, fence, attempt, handOver, namespace, resource, seq, atMs }
+      const { type, operation, asker, fence, attempt, handOver, waitedMs } = event
+      if (!handOver) return { type, operation, asker, fence, attempt, handOver, namespace, resource, seq, atMs }
+      return { type, operation, asker, fence, attempt, handOver, waitedMs, namespace, resource, seq, atMs }
     }
     case 'ended': {
       if (event.skips) break
-      const { type, operation, owner, node, sessions, fence, outcome, attempt } = event
-      return { type, operation, owner, node, sessions, fence, outcome, attempt, namespace, resource, seq, atMs }
+      const { type, operation, owner, node, sessions, fence, outcome, attempt, heldMs } = event
+      return { type, operation, owner, node, sessions, fence, outcome, attempt, heldMs, namespace, resource, seq, atMs }
     }
     case 'queued': {
       const { type, operation, asker, position } = event

@@ -33,7 +33,7 @@ export async function listOf(
   query: ListQuery,
   { pace = unhurried, settle = () => {}, leaseOf = () => undefined }: ListOptions = {},
 ): Promise<Page> {
-  const { limit } = query
+  const { limit, waiters = WAITERS_SHOWN } = query
   const found = await namesOf(shards, query, pace)
   const resources: ResourceView[] = []
   let bytes = 0
@@ -43,7 +43,7 @@ export async function listOf(
     const slot = shards.peek(name)
     if (!slot || !matches(shards, slot, query)) continue
     const resource = shards.resourceOf(slot)
-    const view = withLeases(viewOf(resource, WAITERS_SHOWN), sessionsOfGrants(resource), leaseOf)
+    const view = withLeases(viewOf(resource, waiters), sessionsOfGrants(resource), leaseOf)
     // What is only remembered for those who ask again is nothing to show: such a page is shorter.
     if (!hasSomethingToShow(view)) continue
     resources.push(view)

@@ -4,6 +4,7 @@ import {
   EDITION,
   type Event,
   type Facts,
+  placesOf,
   policyOf,
   type Refused,
   type Reply,
@@ -27,6 +28,7 @@ import {
   type VersionedPolicy,
 } from '../store.ts'
 import { listOf } from './listing.ts'
+import { QueueDepths } from './queue-depths.ts'
 import { type EndingPlace, ResidentSessions, type SessionEnd } from './sessions.ts'
 import { type Dormancy, Shards } from './shards.ts'
 import type { Slot } from './slot.ts'
@@ -66,6 +68,7 @@ interface ResidentOptions {
 export class Resident {
   readonly shards: Shards
   readonly sessions = new ResidentSessions()
+  readonly queues = new QueueDepths()
   policy: VersionedPolicy
   /** Of the rules: an older one while what was done under it is done again. */
   edition = EDITION
@@ -169,11 +172,13 @@ export class Resident {
   takeStock(): void {
     this.#grants = 0
     this.#waiters = 0
+    this.queues.clear()
     for (const slot of this.shards.active()) {
-      const { grants, waiters, places } = this.shards.holdings(slot)
-      this.#grants += grants
-      this.#waiters += waiters
-      this.sessions.found(slot, places)
+      const resource = this.shards.resourceOf(slot)
+      this.#grants += resource.grants.size
+      this.#waiters += resource.waiters.size
+      this.queues.found(resource)
+      this.sessions.found(slot, placesOf(resource))
     }
   }
 
@@ -213,6 +218,7 @@ export class Resident {
     })
     this.#grants += resource.grants.size - grants
     this.#waiters += resource.waiters.size - waiters
+    if (waiters > 0 || resource.waiters.size > 0) this.queues.follow(slot.namespace, taken.events)
     this.sessions.follow(slot, taken.places)
     this.shards.settle(slot, taken.nextDeadlineMs)
     return taken

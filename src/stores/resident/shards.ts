@@ -1,4 +1,4 @@
-import { Deadlines, isIdle, placesOf, type Resource, resourceInMemory, type SessionPlace } from '../../core/index.ts'
+import { Deadlines, isIdle, type Resource, resourceInMemory } from '../../core/index.ts'
 import { addressOf, hashOf, nameOf } from '../address.ts'
 import type { Address } from '../store.ts'
 import { ColdRecords } from './cold-records.ts'
@@ -10,14 +10,6 @@ export interface Dormancy {
   readonly liveLimit: number
   toText(resource: Resource): string
   fromText(text: string, address: Address): Resource
-}
-
-/** Who holds and who waits. */
-interface Holdings {
-  readonly grants: number
-  readonly waiters: number
-  /** What hangs off sessions. */
-  readonly places: readonly SessionPlace[]
 }
 
 /**
@@ -77,11 +69,6 @@ export class Shards {
   /** The resource for a look at it, not to be changed. */
   resourceOf(slot: Slot): Resource {
     return slot.live ?? this.#dormancy!.fromText(slot.text, slot)
-  }
-
-  holdings(slot: Slot): Holdings {
-    const resource = this.resourceOf(slot)
-    return { grants: resource.grants.size, waiters: resource.waiters.size, places: placesOf(resource) }
   }
 
   /** The resource for a step. Not to be kept beyond that: it may fall asleep. */

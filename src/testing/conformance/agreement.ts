@@ -10,7 +10,7 @@ import {
 import { openMemoryStore } from '../../stores/memory/index.ts'
 import type { Address, Store } from '../../stores/store.ts'
 import { type Random, seededRandom } from '../random.ts'
-import { type Case, claim, pass } from './case.ts'
+import { type Case, claim, pass, SPAN } from './case.ts'
 
 /**
  * Random commands on the store and on the core in memory, side by side at the same times: they must answer alike.
@@ -221,12 +221,15 @@ class SideBySide {
   #outcome(): ReportedOutcome {
     const random = this.#random
     if (random.chance(0.1)) return { outcome: 'cancelled' }
-    if (random.chance(0.5)) return { outcome: 'failure', error: 'boom', ...(random.chance(0.2) && { permanent: true }) }
+    const spanned = random.chance(0.2) && { traceparent: SPAN }
+    if (random.chance(0.5))
+      return { outcome: 'failure', error: 'boom', ...(random.chance(0.2) && { permanent: true }), ...spanned }
     return {
       outcome: 'success',
       ...(random.chance(0.3) && { result: { n: 1 } }),
       ...(random.chance(0.1) && { effect: 'none' }),
       ...(random.chance(0.2) && { keepMs: random.pick([0, 3_000]) }),
+      ...spanned,
     }
   }
 

@@ -25,6 +25,27 @@ export const carrying: readonly Case[] = [
     await settled()
     assert.equal(heard.length, count)
   }),
+  claim(
+    'how long somebody has waited, and how long a grant was held, comes with the event',
+    async (store, { clock }) => {
+      const heard: StoreEvent[] = []
+      store.subscribe((event) => heard.push(event))
+      const fence = fenceOf(await acquire(store, { node: 'a' }))
+      clock.jump(1_000)
+      await acquire(store, { node: 'b' })
+      await acquire(store, { node: 'c' })
+      clock.jump(2_000)
+      await release(store, { node: 'a', fence, ...failure })
+      const next = fenceOf(await acquire(store, { node: 'b' }))
+      clock.jump(500)
+      await release(store, { node: 'b', fence: next, ...success })
+      await settled()
+      const waited = heard.flatMap((event) => (event.type === 'granted' && event.handOver ? event.waitedMs : []))
+      const held = heard.flatMap((event) => (event.type === 'ended' ? event.heldMs : []))
+      const told = heard.flatMap((event) => (event.type === 'told' ? event.askers.map(({ waitedMs }) => waitedMs) : []))
+      assert.deepEqual({ waited, held, told }, { waited: [2_000], held: [3_000, 500], told: [2_500] })
+    },
+  ),
   claim('all who are told by one success are named in its event', async (store) => {
     const told: string[] = []
     store.subscribe((event) => {

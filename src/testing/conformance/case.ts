@@ -34,6 +34,7 @@ export function claim(text: string, check: Case['check'], switches?: Partial<Nam
 
 interface Who {
   readonly node: string
+  readonly namespace?: string
   readonly operation?: string
   readonly resource?: string
   readonly hold?: string
@@ -42,23 +43,24 @@ interface Who {
 /** Asks, with the defaults of the tests: operation `pull` of resource `r`, the node as owner, hold id `1`. */
 export function acquire(
   store: Store,
-  { node, operation = 'pull', resource = 'r', hold = '1', ...more }: Who & Partial<Acquire>,
+  { node, namespace = 'default', operation = 'pull', resource = 'r', hold = '1', ...more }: Who & Partial<Acquire>,
 ): Promise<AcquireReply> {
   const command: Acquire = { type: 'acquire', owner: node, ttlMs: 30_000, ...more, operation, node, hold }
-  return store.step({ namespace: 'default', resource }, command)
+  return store.step({ namespace, resource }, command)
 }
 
 type Ending = Who & { readonly fence?: number } & ReportedOutcome
 
 export function release(
   store: Store,
-  { node, operation = 'pull', resource = 'r', hold = '1', ...more }: Ending,
+  { node, namespace = 'default', operation = 'pull', resource = 'r', hold = '1', ...more }: Ending,
 ): Promise<ReleaseReply> {
-  return store.step({ namespace: 'default', resource }, { type: 'release', owner: node, operation, hold, ...more })
+  return store.step({ namespace, resource }, { type: 'release', owner: node, operation, hold, ...more })
 }
 
 export const success = { outcome: 'success' } as const
 export const failure = { outcome: 'failure', error: 'boom' } as const
+export const SPAN = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 
 export function fenceOf(reply: AcquireReply): number {
   if (reply.status !== 'granted') throw new Error(`expected a grant, got ${JSON.stringify(reply)}`)

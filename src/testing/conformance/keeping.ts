@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { builtInOperations, defaultNamespacePolicy, defaultPolicy } from '../../core/index.ts'
+import { builtInOperations, defaultNamespacePolicy, defaultPolicy, type Skip } from '../../core/index.ts'
 import { LIMITS } from '../../protocol/index.ts'
-import { acquire, type Case, claim, failure, fenceOf, pass, release, success } from './case.ts'
+import { acquire, type Case, claim, failure, fenceOf, pass, release, SPAN, success } from './case.ts'
 import { becomes } from './eventually.ts'
 
 /** What is kept, for how long, and what is forgotten. */
@@ -45,6 +45,28 @@ export const keeping: readonly Case[] = [
     await release(store, { node: 'd', operation: 'once', hold: 'd', fence: again, ...success, keepMs: 5_000 })
     await pass(store, clock, 5_000)
     assert.equal((await once('e')).status, 'granted')
+  }),
+  claim('the span of the work is told to those who waited, to who comes later, and to the next try', async (store) => {
+    const once = (node: string) => acquire(store, { node, operation: 'once', hold: node })
+    const told: unknown[] = []
+    store.subscribe((event) => event.type === 'told' && told.push(event.answer))
+    const failing = fenceOf(await once('a'))
+    for (const node of ['b', 'c']) assert.equal((await once(node)).status, 'queued')
+    await release(store, { node: 'a', operation: 'once', hold: 'a', fence: failing, ...failure, traceparent: SPAN })
+    const retry = await once('b')
+    assert.deepEqual(retry.status === 'granted' && retry.previous, {
+      node: 'a',
+      outcome: 'failure',
+      error: 'boom',
+      traceparent: SPAN,
+    })
+    const done = { ...success, keepMs: 5_000, traceparent: SPAN.replace('00f0', '11f0') }
+    await release(store, { node: 'b', operation: 'once', hold: 'b', fence: fenceOf(retry), ...done })
+    await becomes(() => told.length === 1)
+    for (const answer of [told[0], await once('c'), await once('late')])
+      assert.equal((answer as Skip).traceparent, done.traceparent, JSON.stringify(answer))
+    const view = await store.read({ namespace: 'default', resource: 'r' })
+    assert.equal(view?.kept[0]?.traceparent, done.traceparent)
   }),
   claim(
     'the pause before a hand-over lasts as long as it should, whatever is asked meanwhile',
@@ -145,5 +167,25 @@ export const keeping: readonly Case[] = [
     assert.deepEqual({ grants, waiters, waiting: store.waiting() }, { grants: 1, waiters: 2, waiting: 2 })
     await release(store, { node: 'a', fence, ...success })
     assert.deepEqual([store.waiting(), (await store.counts()).grants, (await store.counts()).waiters], [0, 0, 0])
+  }),
+  claim('those who wait are counted by namespace and operation, however they leave', async (store, world) => {
+    if (!store.queues) return
+    const depths = async () =>
+      Object.fromEntries((await store.queues!()).map((each) => [`${each.namespace} ${each.operation}`, each.waiting]))
+    const at = { namespace: 'elsewhere' }
+    const fence = fenceOf(await acquire(store, { node: 'a', resource: 'one' }))
+    for (const node of ['b', 'c']) await acquire(store, { node, resource: 'one' })
+    const other = fenceOf(await acquire(store, { ...at, node: 'a', operation: 'lock' }))
+    for (const node of ['b', 'c']) await acquire(store, { ...at, node, operation: 'lock' })
+    await acquire(store, { ...at, node: 'd', operation: 'lock', waitMs: 1_000 })
+    assert.deepEqual(await depths(), { 'default pull': 2, 'elsewhere lock': 3 })
+    await release(store, { node: 'a', resource: 'one', fence, ...success })
+    await release(store, { ...at, node: 'a', operation: 'lock', fence: other, ...success })
+    assert.deepEqual(await depths(), { 'elsewhere lock': 2 })
+    await pass(store, world.clock, 1_000)
+    assert.deepEqual(await depths(), { 'elsewhere lock': 1 })
+    const actor = { operation: 'lock', node: 'c', owner: 'c', hold: '1' }
+    await store.step({ ...at, resource: 'r' }, { type: 'cancel', ...actor })
+    assert.deepEqual(await depths(), {})
   }),
 ]

@@ -10,4 +10,11 @@ export const reopening: readonly Case[] = [
     assert.equal(again.id, id)
     assert.equal(fenceOf(await acquire(again, { node: 'a' })), fence)
   }),
+  claim('those who wait are counted after reopening too', async (store, world) => {
+    if (!store.queues) return
+    await acquire(store, { node: 'a' })
+    for (const node of ['b', 'c']) await acquire(store, { node })
+    const again = await world.reopen()
+    assert.deepEqual(await again.queues!(), [{ namespace: 'default', operation: 'pull', waiting: 2 }])
+  }),
 ]

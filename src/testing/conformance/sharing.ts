@@ -27,6 +27,20 @@ export const sharing: readonly Case[] = [
       for (const events of [first!, second!]) inOrder(events)
     }
   }),
+  claim(
+    'what has happened is counted once: all but the process that has caused it hear that it was elsewhere',
+    async (store, world) => {
+      const other = await world.beside()
+      const heard = [store, other].map((each) => heardBy(each))
+      for (const each of [store, other]) await each.hearAll()
+      const fence = fenceOf(await acquire(store, { node: 'a', operation: 'lock' }))
+      await acquire(other, { node: 'b', operation: 'lock' })
+      await release(store, { node: 'a', operation: 'lock', fence, ...success })
+      await becomes(() => heard.every((events) => events.length === 4))
+      const caused = heard.map((events) => events.filter((event) => !event.elsewhere).map(({ type }) => type))
+      assert.deepEqual(caused, [['granted', 'ended', 'granted'], ['queued']])
+    },
+  ),
   claim('what concerns a session is told where it is, once, also after it has moved', async (store, world) => {
     const other = await world.beside()
     await store.openSession(session('s', 'b'))
@@ -131,8 +145,8 @@ async function work(
   }
 }
 
-/** As it is told by any process: `seq` is each one's own. */
-function bare({ seq: _, ...event }: StoreEvent): unknown {
+/** As it is told by any process: `seq` is each one's own, and so is who has caused it. */
+function bare({ seq: _, elsewhere: __, ...event }: StoreEvent): unknown {
   return event
 }
 

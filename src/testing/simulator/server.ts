@@ -1,5 +1,5 @@
 import type { Acquire, Facts } from '../../core/index.ts'
-import { type ErrorBody, errorBody, type Request } from '../../protocol/index.ts'
+import { type ErrorBody, errorBody, type Request, type ServiceRequest } from '../../protocol/index.ts'
 import { requestSchemas } from '../../protocol/schemas.ts'
 import { Connection, type Wire } from '../../server/web-socket/connection.ts'
 import {
@@ -9,6 +9,7 @@ import {
   Service,
   type Sink,
   StoreUnavailable,
+  type Timers,
   UnknownOutcome,
 } from '../../service/index.ts'
 import type { Address, Store } from '../../stores/store.ts'
@@ -25,6 +26,7 @@ export class SimulatedServer {
   readonly #waiterLimit: number
   #process!: Process
   #service!: Service
+  #timers!: Timers
 
   constructor({ name, scheduler, openStore, waiterLimit }: SimulatedServerOptions) {
     this.name = name
@@ -45,9 +47,8 @@ export class SimulatedServer {
   start(): void {
     const process = new Process(this.name, this.#scheduler)
     this.#process = process
-    const timers = {
-      after: (delayMs: number, callback: () => void) => this.#scheduler.after(process, delayMs, callback),
-    }
+    const timers: Timers = { after: (delayMs, callback) => this.#scheduler.after(process, delayMs, callback) }
+    this.#timers = timers
     const waiterLimit = this.#waiterLimit
     // The event loop of whoever simulates has nothing to do with it: no read ever waits.
     const readTurns = new ReadTurns({ nowMs: () => 0, later: queueMicrotask })
@@ -64,6 +65,7 @@ export class SimulatedServer {
     return new Connection({
       service: this.#service,
       wire,
+      timers: this.#timers,
       check: checked,
       checkListen: () => ({}),
       failure,
@@ -104,7 +106,9 @@ interface SimulatedServerOptions {
 
 function checked(input: unknown): Asked | ErrorBody {
   const result = requestSchemas[(input as Request).type].safeParse(input)
-  return result.success ? { request: result.data, facts: {} } : errorBody('bad-request', result.error.message)
+  return result.success
+    ? { request: result.data as ServiceRequest, facts: {} }
+    : errorBody('bad-request', result.error.message)
 }
 
 function failure(error: unknown): ErrorBody {

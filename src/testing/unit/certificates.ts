@@ -14,14 +14,17 @@ export interface Certificate {
 interface CertificateOptions {
   /** What it is for. Default: 127.0.0.1. */
   readonly for?: string
+  /** Whose it is: `/CN=node-a`. Default: a name that says nothing. */
+  readonly subject?: string
   /** From now; less than nothing is the past. */
   readonly days?: number
   /** Who signs it. Default: itself. */
   readonly by?: Certificate
 }
 
-export function newCertificate({ for: name = 'IP:127.0.0.1', days = 2, by }: CertificateOptions = {}): Certificate {
-  return issue({ extension: `subjectAltName=${name}`, days, by })
+export function newCertificate(options: CertificateOptions = {}): Certificate {
+  const { for: name = 'IP:127.0.0.1', subject, days = 2, by } = options
+  return issue({ extension: `subjectAltName=${name}`, subject, days, by })
 }
 
 /** One that signs others. */
@@ -33,9 +36,11 @@ function issue({
   extension,
   days,
   by,
+  subject = `/CN=${by ? 'server' : 'itself'}`,
 }: {
   extension: string
   days: number
+  subject?: string | undefined
   by?: Certificate | undefined
 }): Certificate {
   const folder = mkdtempSync(join(tmpdir(), 'baton-tls-'))
@@ -47,7 +52,7 @@ function issue({
   try {
     const [key, request, cert] = [at('key.pem'), at('request.pem'), at('cert.pem')]
     const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-    openssl('req', '-new', ...kind, '-keyout', key, '-out', request, '-subj', `/CN=${by ? 'server' : 'itself'}`)
+    openssl('req', '-new', ...kind, '-keyout', key, '-out', request, '-subj', subject)
     const signer = by ? ['-CA', at('ca.pem', by.cert), '-CAkey', at('ca-key.pem', by.key)] : ['-signkey', key]
     const serial = by ? ['-set_serial', `${++issued}`] : []
     const file = ['-extfile', at('extensions', `${extension}\n`)]

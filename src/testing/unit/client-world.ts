@@ -7,7 +7,7 @@ import { InProcessTransport } from '../../client/in-process.ts'
 import type { ClientRandom } from '../../client/random.ts'
 import type { CallOptions, InputOf, StreamHandlers, Transport } from '../../client/transport.ts'
 import type { Policy } from '../../core/index.ts'
-import type { ReplyOf, RequestType, StreamScope } from '../../protocol/index.ts'
+import { errorBody, type ReplyOf, type RequestType, type StreamScope } from '../../protocol/index.ts'
 import { Service } from '../../service/index.ts'
 import { openMemoryStore } from '../../stores/memory/index.ts'
 import { SimulatedClock, seededRandom } from '../index.ts'
@@ -49,6 +49,7 @@ export function newClientWorld({ policy }: { policy?: Policy } = {}): ClientWorl
         clock: clientClock,
         random: testRandom(seed++),
         notice: (text: string) => notices.push(text),
+        findTracer: () => options.tracer || undefined,
       }
       return { baton: new Client(wire, environment, options), wire, notices, skew }
     },
@@ -69,6 +70,7 @@ type AnyRequest = any
  * - `pass`: as it should be.
  * - `lose-request`, `lose-reply`: nobody hears of it, or nobody hears the answer; the caller waits until its time is up.
  * - `refuse-connection`: nobody is there, and that shows at once.
+ * - `refuse-request`: it is not as the server asks, and is not carried out.
  * - `replyAfterMs`: it is carried out now, and answered later.
  * - `requestAfterMs`: it is carried out later, when its caller may have given it up.
  */
@@ -77,6 +79,7 @@ export type Fate =
   | 'lose-request'
   | 'lose-reply'
   | 'refuse-connection'
+  | 'refuse-request'
   | { readonly replyAfterMs: number; readonly requestAfterMs?: undefined }
   | { readonly requestAfterMs: number; readonly replyAfterMs?: undefined }
 
@@ -131,6 +134,7 @@ class Wire implements Transport {
     await Promise.resolve()
     const fate = this.fate(request)
     if (fate === 'refuse-connection') throw new UnavailableError('nobody is there')
+    if (fate === 'refuse-request') return errorBody('bad-request')
     return new Promise((resolve, reject) => {
       const { timeoutMs = 10_000 } = options
       this.#clock.after(timeoutMs, () => reject(new UnavailableError(`nothing came for ${timeoutMs} ms`)))

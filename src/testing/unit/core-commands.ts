@@ -86,8 +86,11 @@ const fitting: fc.Arbitrary<Loose> = fc.record({
     { outcome: 'success', effect: 'none' },
     { outcome: 'success', keepMs: 10_000, resultOmitted: true },
     { outcome: 'success', keepMs: 0, result: 2 },
+    { outcome: 'success', keepMs: 10_000, traceparent: 'span 1' },
     { outcome: 'failure', error: 'x' },
     { outcome: 'failure', error: 'x', permanent: true },
+    { outcome: 'failure', error: 'x', traceparent: 'span 2' },
+    { outcome: 'failure', error: 'x', permanent: true, traceparent: 'span 3' },
     { outcome: 'cancelled' },
   ),
 })

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { errorBody, type ServerFrame } from '../../protocol/index.ts'
+import { errorBody, type ServerFrame, type ServiceRequest } from '../../protocol/index.ts'
 import { requestSchemas } from '../../protocol/schemas.ts'
 import { Connection, type Wire } from '../../server/web-socket/connection.ts'
 import { Service } from '../../service/index.ts'
@@ -40,10 +40,11 @@ export function world({ wrap = (store: Store): Store => store } = {}) {
     const connection = new Connection({
       service,
       wire,
+      timers: clock,
       check: (input) => {
         const type = (input as { type: keyof typeof requestSchemas }).type
         const result = requestSchemas[type]?.safeParse(input)
-        return result?.success ? { request: result.data, facts: {} } : errorBody('bad-request')
+        return result?.success ? { request: result.data as ServiceRequest, facts: {} } : errorBody('bad-request')
       },
       checkListen: ({ scope }) => {
         if (scope.of === 'session' && scope.session === 'forbidden') throw new Error('not you')

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { onTestFinished } from 'vitest'
 import type { Policy } from '../../core/index.ts'
 import { type AppOptions, buildApp, listen, sessionLog } from '../../server/index.ts'
-import { Service } from '../../service/index.ts'
+import { Service, Statistics } from '../../service/index.ts'
 import { openMemoryStore } from '../../stores/memory/index.ts'
 import type { Store } from '../../stores/store.ts'
 import { SimulatedClock, settled } from '../index.ts'
@@ -13,6 +13,7 @@ export interface World {
   readonly clock: SimulatedClock
   readonly service: Service
   readonly store: Store
+  readonly statistics: Statistics
   /** Where it listens; listens first if need be. */
   url(): Promise<string>
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
@@ -35,8 +36,15 @@ export function newWorld(
   const clock = new SimulatedClock()
   const onSession = options.log?.isDebug ? sessionLog(options.log) : undefined
   const store = wrap(openMemoryStore({ clock, onSession, ...(policy && { policy }) }))
-  const service = new Service({ store, timers: clock, resultLimit, ...(options.log && { log: options.log }) })
-  const app = buildApp({ service, timers: clock, ...appOptions })
+  const statistics = new Statistics({ sinceMs: store.nowMs() })
+  const service = new Service({
+    store,
+    timers: clock,
+    resultLimit,
+    statistics,
+    ...(options.log && { log: options.log }),
+  })
+  const app = buildApp({ service, timers: clock, wallMs: () => clock.nowMs(), ...appOptions })
   let listening: Promise<string> | undefined
   const url = () => {
     listening ??= listen(app, { port: 0 })
@@ -56,6 +64,7 @@ export function newWorld(
     clock,
     service,
     store,
+    statistics,
     url,
     post: (path, body, headers) => ask('POST', path, body, headers),
     get: (path, headers) => ask('GET', path, undefined, headers),

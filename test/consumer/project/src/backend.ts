@@ -26,6 +26,7 @@ class AwayBackend implements Backend {
   due = (): Promise<Due> => away()
   find = away
   counts = away
+  queues = away
   clear = away
   insertSession = away
   renewSession = (): Promise<RenewedSession | undefined> => away()

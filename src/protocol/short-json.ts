@@ -1,5 +1,5 @@
-import type { Json } from '../../core/index.ts'
-import { harmlessJson } from '../../protocol/index.ts'
+import type { Json } from '../core/index.ts'
+import { harmlessJson } from './harmless.ts'
 
 /** As much of a JSON text as has room on a line. */
 const SHOWN_CHARS = 60
@@ -8,7 +8,7 @@ const SHOWN_CHARS = 60
 export function shortJson(value: Json): string {
   const text = harmlessJson(value)
   if (text.length <= SHOWN_CHARS) return text
-  return `${text.slice(0, SHOWN_CHARS).toWellFormed()}… (${sizeText(Buffer.byteLength(JSON.stringify(value)))})`
+  return `${text.slice(0, SHOWN_CHARS).toWellFormed()}… (${sizeText(new TextEncoder().encode(JSON.stringify(value)).length)})`
 }
 
 function sizeText(bytes: number): string {

@@ -1,0 +1,26 @@
+import type { QueueWait, WaiterView, WaitReason } from '../../core/index.ts'
+import { formatDuration } from '../../protocol/duration.ts'
+import { oneLine } from '../../protocol/harmless.ts'
+
+/**
+ * What comes next of itself, for whoever has to decide whether to do something. From the facts alone; nothing where they do not say.
+ * `waiters`: the first in line of all queues.
+ */
+export function nextStep({ operation, reasons }: QueueWait, waiters: readonly WaiterView[]): string | undefined {
+  const first = waiters.find((waiter) => waiter.operation === operation)
+  const next = first ? oneLine(first.node) : 'the next in line'
+  const of = <Why extends WaitReason['why']>(why: Why) =>
+    reasons.find((reason): reason is Extract<WaitReason, { why: Why }> => reason.why === why)
+  const unclaimed = of('unclaimed')
+  if (unclaimed)
+    return `If ${oneLine(unclaimed.node)} does not claim it within ${formatDuration(unclaimed.passesOnInMs)}, it passes to ${next}.`
+  const silent = of('silent')
+  if (silent)
+    return `If ${oneLine(silent.node)} is gone, nothing has to be done: in ${formatDuration(silent.expiresInMs)} its lease ends, and ${next} is granted. If it renews, it goes on.`
+  const held = of('held')
+  if (held)
+    return `When ${oneLine(held.node)} succeeds, those who wait skip or follow, as the policy of ${oneLine(operation)} says; when it fails, ${next} is next.`
+  const paused = of('paused')
+  if (paused) return `In ${formatDuration(paused.forMs)} ${next} is granted, as attempt ${paused.attempt}.`
+  return undefined
+}

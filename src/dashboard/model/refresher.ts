@@ -1,0 +1,120 @@
+import type { ReplyOf, RequestInput } from '../../protocol/index.ts'
+import { addressOf, type ResourceName } from './name.ts'
+import type { Rows } from './rows.ts'
+import type { ServerClock } from './server-clock.ts'
+import { Disconnected } from './stream.ts'
+import type { Row } from './why.ts'
+
+interface RefresherOptions {
+  readonly rows: Rows
+  readonly clock: ServerClock
+  readonly request: (input: Extract<RequestInput, { type: 'get-resource' }>) => Promise<ReplyOf<'get-resource'>>
+}
+
+/** So many of those on screen are read in one beat, and so many others. */
+const ON_SCREEN = 60
+const OTHERS = 15
+/** Renewals are no events: what is held is read again after so long, sooner where somebody waits, and on screen. */
+const STALE_ON_SCREEN_MS = 3_000
+const STALE_WAITED_FOR_MS = 5_000
+const STALE_MS = 15_000
+/** More than so many are not worth reading one by one. */
+const CHANGED_MAX = 3_000
+
+/** Reads again what has changed: what is on screen first, a few at a time, so that many pages cost a server little. */
+export class Refresher {
+  readonly #options: RefresherOptions
+  readonly #changed = new Set<ResourceName>()
+  #shown: readonly ResourceName[] = []
+  #isReading = false
+  /** Where the look for what is stale goes on. */
+  #cursor = 0
+  /** More has changed than can be followed: the whole list is to be read again. */
+  hasLostTrack = false
+
+  constructor(options: RefresherOptions) {
+    this.#options = options
+  }
+
+  /** These are on screen now. */
+  show(names: readonly ResourceName[]): void {
+    this.#shown = names
+  }
+
+  changed(name: ResourceName): void {
+    if (this.#changed.size < CHANGED_MAX) this.#changed.add(name)
+    else this.hasLostTrack = true
+  }
+
+  clear(): void {
+    this.#changed.clear()
+    this.hasLostTrack = false
+  }
+
+  /** Reads what is due; another beat meanwhile does nothing. */
+  async beat(): Promise<void> {
+    if (this.#isReading) return
+    const names = this.#due()
+    if (names.length === 0) return
+    this.#isReading = true
+    const { rows, clock, request } = this.#options
+    try {
+      const asked = names.map((name) => request({ type: 'get-resource', ...addressOf(name), waiters: 1 }))
+      const replies = await Promise.all(asked)
+      const read = replies.flatMap((reply) => (reply.status === 'resource' ? [reply] : []))
+      const nowMs = read.at(-1)?.nowMs
+      if (nowMs === undefined) return
+      clock.set(nowMs)
+      rows.put(
+        read.map(({ resource }) => resource),
+        nowMs,
+      )
+    } catch (error) {
+      if (!(error instanceof Disconnected)) throw error
+    } finally {
+      this.#isReading = false
+    }
+  }
+
+  #due(): ResourceName[] {
+    const due = this.#shown.filter((name) => this.#changed.has(name) || this.#isStale(name, { isOnScreen: true }))
+    const others = [...this.#others(new Set(due))]
+    const names = [...due.slice(0, ON_SCREEN), ...others]
+    for (const name of names) this.#changed.delete(name)
+    return names
+  }
+
+  *#others(taken: ReadonlySet<ResourceName>): Generator<ResourceName> {
+    let count = 0
+    for (const name of this.#changed) {
+      if (count === OTHERS) return
+      if (taken.has(name)) continue
+      count++
+      yield name
+    }
+    const rows = this.#options.rows.all.value
+    for (let looked = 0; looked < Math.min(rows.length, 500) && count < OTHERS; looked++) {
+      const { view } = rows[this.#cursor++ % rows.length]!
+      const name = `${view.namespace}\n${view.resource}`
+      if (taken.has(name) || !this.#isStale(name)) continue
+      count++
+      yield name
+    }
+  }
+
+  #isStale(name: ResourceName, { isOnScreen = false } = {}): boolean {
+    const row = this.#options.rows.get(name)
+    if (!row || row.view.grants.length + row.view.waiting === 0) return false
+    const afterMs = isOnScreen ? STALE_ON_SCREEN_MS : row.view.waiting > 0 ? STALE_WAITED_FOR_MS : STALE_MS
+    const nowMs = this.#options.clock.nowMs()
+    return nowMs - row.readAtMs > afterMs || momentsOf(row).some((ms) => row.readAtMs < ms && ms < nowMs)
+  }
+}
+
+/** When something may have become of a lease or a pause that no event tells of. */
+function momentsOf({ view }: Row): number[] {
+  const leases = view.grants.flatMap(({ expiresAtMs, renewedAtMs }) =>
+    expiresAtMs === undefined || renewedAtMs === undefined ? [] : [(renewedAtMs + expiresAtMs) / 2, expiresAtMs],
+  )
+  return [...leases, ...view.pauses.map(({ untilMs }) => untilMs)]
+}

@@ -1,0 +1,28 @@
+import { formatDuration } from '../../protocol/duration.ts'
+import { dashboard } from './state.ts'
+
+/** By the clock of the server; whoever calls it while rendering is rendered again every second. */
+export function nowMs(): number {
+  dashboard.seconds.value
+  return dashboard.clock.nowMs()
+}
+
+/** Whole seconds: nothing flickers. */
+export function ageText(ms: number): string {
+  return ms < 60_000 ? `${Math.max(0, Math.floor(ms / 1_000))}s` : formatDuration(ms)
+}
+
+/** How long ago, or for how long. */
+export function Age({ sinceMs }: { sinceMs: number }) {
+  return <time>{ageText(nowMs() - sinceMs)}</time>
+}
+
+/** How long still. */
+export function Left({ untilMs }: { untilMs: number }) {
+  return <time>{ageText(Math.max(0, untilMs - nowMs()))}</time>
+}
+
+/** The time of day, here. */
+export function clockText(atMs: number): string {
+  return new Date(atMs).toLocaleTimeString(undefined, { hour12: false })
+}

@@ -1,0 +1,121 @@
+import type { FastifyInstance } from 'fastify'
+import type { Registry } from 'prom-client'
+import { processMs, type Service, type Timers } from '../../service/index.ts'
+import { Refusal } from '../refusal.ts'
+import { EventLoopDelay } from './event-loop-delay.ts'
+import { families, type Measured } from './families.ts'
+import { processFigures } from './process-figures.ts'
+
+/** What was collected is told to all who ask within so long. */
+const KEPT_MS = 1_000
+/** A store that has not answered by then is down, as far as metrics are concerned; they are told all the same. */
+const STORE_MS = 1_000
+
+interface MetricsOptions {
+  readonly service: Service
+  readonly timers: Timers
+  readonly version: string
+}
+
+/** GET /metrics, for Prometheus: see docs/operations.md. Nothing is measured, and no package loaded, before somebody asks. */
+export function serveMetrics(app: FastifyInstance, options: MetricsOptions): void {
+  const metrics = new Metrics(app, options)
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/metrics',
+    handler: async ({ asker }, reply) => {
+      if (asker.token?.namespace !== undefined)
+        throw new Refusal('forbidden', 'Metrics are of all namespaces; send a token that is not bound to one.')
+      const { text, type } = await metrics.read()
+      return reply.type(type).header('cache-control', 'no-store').send(text)
+    },
+  })
+  app.addHook('onClose', async () => metrics.stop())
+}
+
+interface Collected {
+  readonly text: string
+  readonly type: string
+}
+
+class Metrics {
+  readonly #app: FastifyInstance
+  readonly #options: MetricsOptions
+  readonly #eventLoop = new EventLoopDelay(processMs)
+  #registry: Registry | undefined
+  #measured: Measured | undefined
+  #collecting: Promise<Collected> | undefined
+  #last: Collected | undefined
+  #collectedMs = 0
+
+  constructor(app: FastifyInstance, options: MetricsOptions) {
+    this.#app = app
+    this.#options = options
+  }
+
+  async read(): Promise<Collected> {
+    if (this.#last && processMs() - this.#collectedMs < KEPT_MS) return this.#last
+    this.#collecting ??= this.#collect().finally(() => {
+      this.#collecting = undefined
+    })
+    return this.#collecting
+  }
+
+  stop(): void {
+    this.#eventLoop.stop()
+  }
+
+  async #collect(): Promise<Collected> {
+    this.#registry ??= await this.#newRegistry()
+    const registry = this.#registry
+    this.#measured = await this.#measure()
+    const turns = this.#options.service.budget()
+    const texts: string[] = []
+    for (const name of Object.keys(families)) {
+      // With very many namespaces and operations each may be long: others have their turn in between.
+      await turns.pause()
+      texts.push(await registry.getSingleMetricAsString(name))
+    }
+    this.#last = { text: `${texts.join('\n')}\n`, type: registry.contentType }
+    this.#collectedMs = processMs()
+    return this.#last
+  }
+
+  async #measure(): Promise<Measured> {
+    const { service, version } = this.#options
+    const { streams, unsent } = this.#app
+    const [gauged, process] = await Promise.all([this.#gauged(), processFigures()])
+    return {
+      version,
+      storeId: service.storeId,
+      statistics: service.statistics,
+      gauged,
+      streams,
+      unsentBytes: unsent.bytes,
+      eventLoop: this.#eventLoop.read(),
+      process,
+    }
+  }
+
+  #gauged(): Promise<Measured['gauged']> {
+    const { service, timers } = this.#options
+    return new Promise((resolve) => {
+      const stop = timers.after(STORE_MS, () => resolve(undefined))
+      service
+        .gauges()
+        .then(resolve, () => resolve(undefined))
+        .finally(stop)
+    })
+  }
+
+  /** The counting is ours; prom-client writes it down. */
+  async #newRegistry(): Promise<Registry> {
+    const { Registry } = await import('prom-client')
+    const registry = new Registry()
+    for (const [name, { type, help, values }] of Object.entries(families)) {
+      const get = async () => ({ name, help, type, values: values(this.#measured!), aggregator: 'sum' })
+      registry.registerMetric({ name, help, get } as unknown as Parameters<Registry['registerMetric']>[0])
+    }
+    return registry
+  }
+}

@@ -1,0 +1,68 @@
+import type { Server as HttpsServer, ServerOptions as TlsOptions } from 'node:https'
+import type { FastifyInstance } from 'fastify'
+import type { Token } from '../protocol/index.ts'
+import type { Log, LogFields } from '../service/index.ts'
+
+/** PEM text. */
+type Tls = Pick<TlsOptions, 'cert' | 'key' | 'ca'>
+
+interface ReloadOptions {
+  readonly log: Log
+  /** What the server was started with. */
+  readonly tokens: readonly Token[]
+  readonly tls: Tls | undefined
+  /** What the files say now; throws, with a sentence, where that cannot be used. */
+  readonly readTokens: () => readonly Token[]
+  readonly readTls: () => Tls | undefined
+}
+
+/**
+ * Gives a running server the tokens and certificates that its files have now. Each of the two as a whole, and apart from one
+ * another: where one is broken, the old one stays in force, and the log says why.
+ */
+export class Reload {
+  readonly #app: FastifyInstance
+  readonly #options: ReloadOptions
+  #tls: Tls | undefined
+
+  constructor(app: FastifyInstance, options: ReloadOptions) {
+    this.#app = app
+    this.#options = options
+    this.#tls = options.tls
+  }
+
+  /** `isAsked`: an operator wants to know that it was done, also where all is as it was. */
+  run({ isAsked }: { readonly isAsked: boolean }): void {
+    const { log } = this.#options
+    const tokensFailed = (why: LogFields) => log.error('tokens not reloaded: the old ones stay in force', why)
+    const tlsFailed = (why: LogFields) => log.error('certificates not reloaded: the old ones stay in force', why)
+    attempt(() => this.#takeTokens(isAsked), tokensFailed)
+    attempt(() => this.#takeTls(isAsked), tlsFailed)
+  }
+
+  #takeTokens(isAsked: boolean): void {
+    const tokens = this.#options.readTokens()
+    if (tokens.length === 0 && this.#options.tokens.length === 0) return
+    const { added, removed } = this.#app.replaceTokens(tokens)
+    if (added.length + removed.length === 0 && !isAsked) return
+    this.#options.log.info('tokens reloaded', { tokens: tokens.length, added: added.length, removed: removed.length })
+  }
+
+  #takeTls(isAsked: boolean): void {
+    const tls = this.#options.readTls()
+    if (!tls) return
+    const isChanged = JSON.stringify(tls) !== JSON.stringify(this.#tls)
+    // Those that have a session of the old one would have to begin anew.
+    if (isChanged) (this.#app.server as unknown as HttpsServer).setSecureContext(tls)
+    this.#tls = tls
+    if (isChanged || isAsked) this.#options.log.info('certificates reloaded', { isChanged })
+  }
+}
+
+function attempt(take: () => void, failed: (why: LogFields) => void): void {
+  try {
+    take()
+  } catch (error) {
+    failed({ error: (error as Error).message })
+  }
+}

@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { readConfigFile } from '../../src/cli/config/file.ts'
+import { configurationTables } from './configuration-tables.ts'
+import { readPage } from './page.ts'
+import { expectTables } from './tables.ts'
+
+/* docs/configuration.md has the tables that the code makes. `npm run docs:configuration` writes them. */
+
+const path = 'docs/configuration.md'
+
+test('the page has every table, as the code makes it', () => {
+  expectTables(path, configurationTables)
+})
+
+test('every key of every table says what it is', () => {
+  for (const rows of Object.values(configurationTables)) {
+    const [, , ...lines] = rows.split('\n')
+    for (const line of lines) expect(line).toMatch(/\| \S.* \| \S[^|]* \|$/)
+  }
+})
+
+test('the file that the page shows is one that the server takes', () => {
+  const { text } = readPage(path).blocks.find(({ language }) => language === 'toml')!
+  const folder = mkdtempSync(join(tmpdir(), 'baton-page-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'baton.toml'), text)
+  const { settings, tokens, quotas, policy } = readConfigFile(join(folder, 'baton.toml'))
+  expect(settings).toMatchObject({ host: '0.0.0.0', port: '8086', resultLimit: '64KiB' })
+  expect(tokens).toHaveLength(1)
+  expect(quotas).toEqual({ node: { places: 10_000 } })
+  expect(policy?.namespaces.default).toHaveProperty('operations.compile.attempts', 3)
+})

@@ -1,0 +1,84 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { readPage, root } from '../docs/page.ts'
+import { killRest, startServer, type TestServer } from './cli-process.ts'
+import { PageShell } from './page-shell.ts'
+
+/*
+ * Every command of README.md is run: the blocks of the shell as they stand, and what stands between backquotes in sentences and
+ * tables. What needs a database is run by readme-mysql.test.ts.
+ */
+
+const page = readPage('README.md')
+const MYSQL = 'On MySQL or MariaDB'
+const blocks = page.blocks.filter(({ language, heading }) => language === 'sh' && heading !== MYSQL)
+const inline = [...new Set(page.spans.filter((span) => /^(baton|npm|npx|node|curl) /.test(span)))]
+
+/** Commands that need more than a server, and the test that runs them. */
+const ELSEWHERE: Readonly<Record<string, { readonly test: string; readonly has: string }>> = {
+  'baton content --config content.toml': { test: 'test/e2e/content-page.test.ts', has: "'content', '--config'" },
+}
+
+/** What the page calls beside Baton. Each notes who called it, and with what. */
+const called = (name: string) => `echo "$BATON_NODE $*" >> ${name}.log`
+const scripts = Object.fromEntries(
+  ['nightly.sh', 'scheduler', 'migrate.sh', 'fetch-layer', 'remove-layer', 'deploy.sh'].map((name) => [
+    name,
+    called(name),
+  ]),
+)
+
+let server: TestServer
+let shell: PageShell
+beforeAll(async () => {
+  server = await startServer()
+  const { host } = new URL(server.url)
+  shell = new PageShell({ BATON_SERVER: server.url, BATON_NODE: 'node-a', HOST: host }, scripts)
+})
+afterAll(async () => {
+  await server.stop()
+  killRest()
+  shell.remove()
+})
+
+/** What is this machine's own. */
+const here = (text: string) =>
+  text.replaceAll('localhost:8086', new URL(server.url).host).replaceAll('/var/lib/baton', shell.path('data'))
+
+const layer = ['sha256:9f86d0', '--namespace', 'content']
+
+test.each(blocks)('$heading: $text', async ({ text }) => {
+  const expected = Number(/# exit code (\d+)/.exec(text)?.[1] ?? 0)
+  if (text.includes('run delete')) {
+    // Somebody else uses it, as long as this test runs.
+    expect(await server.baton('refs', 'add', ...layer, '--node', 'node-b')).toMatchObject({ code: 0 })
+    onTestFinished(async () => void (await server.baton('refs', 'release', ...layer, '--node', 'node-b')))
+  }
+  const { code, stdout, stderr } = await shell.start(here(text), { BATON_STORE: `file:${shell.path('data')}` }).ended
+  expect({ code, stderr: code === expected ? '' : stderr }).toEqual({ code: expected, stderr: '' })
+  // What it says in a comment is what it prints.
+  const [, said] = /# (skipped: .*) …$/m.exec(text) ?? []
+  if (said !== undefined) expect(stderr).toContain(said)
+  if (/^(baton serve|npm start|.*&& npm start)/m.test(text)) expect(stdout).toContain('baton listening on http')
+})
+
+test.each(inline)('`%s`', async (line) => {
+  const elsewhere = ELSEWHERE[line]
+  if (elsewhere) {
+    expect(readFileSync(join(root, elsewhere.test), 'utf8')).toContain(elsewhere.has)
+    return
+  }
+  const { code, stderr } = await shell.start(line === 'npx baton' ? `${line} --version` : here(line)).ended
+  expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
+  const command = /-- \.\/(\S+)(.*)$/.exec(line)
+  if (command) expect(shell.read(`${command[1]}.log`)).toContain(`node-a${command[2] || ' '}`)
+})
+
+test('there are commands of both kinds, and every one that is said to be run elsewhere is on the page', () => {
+  expect(blocks.length).toBeGreaterThanOrEqual(5)
+  expect(inline.length).toBeGreaterThanOrEqual(8)
+  expect(Object.keys(ELSEWHERE).filter((line) => !inline.includes(line))).toEqual([])
+  expect(existsSync(join(root, 'test/e2e/readme-mysql.test.ts'))).toBe(true)
+  expect(page.blocks.some(({ heading }) => heading === MYSQL)).toBe(true)
+})
