@@ -38,6 +38,7 @@ const CONTENT = [
   'test/e2e/content-wire.test.ts',
   'test/e2e/content.test.ts',
 ]
+const CHROMIUM = ['test/browser/dashboard.test.ts']
 const CONTAINERD = ['src/testing/harness/content/stage.test.ts', ...CONTENT]
 
 /** Which test files need what. Those of something that is missing are left out, by name; no other test ever is. */
@@ -46,7 +47,9 @@ export const needs = [
   { name: 'mariadbd', package: 'mariadb-server-core', tests: MARIADB },
   // mariadb-install-db calls it, and comes without it.
   { name: 'my_print_defaults', package: 'mariadb-client-core', tests: MARIADB },
+  { name: 'chromium', package: 'chromium', tests: CHROMIUM },
   { name: 'strace', package: 'strace', tests: ['test/e2e/file-sync-order.test.ts'] },
+  { name: 'promtool', package: 'prometheus', tests: ['test/deploy-promtool.test.ts'] },
   { name: 'containerd', package: 'containerd', tests: CONTAINERD },
   { name: 'ctr', package: 'containerd', tests: CONTAINERD },
   { name: 'docker-registry', package: 'docker-registry', tests: CONTAINERD },
@@ -87,6 +90,7 @@ export const rounds = [
         isShared: true,
       },
       { tests: ['test/e2e'], workers: 2 },
+      { tests: ['test/browser'], workers: 1 },
     ],
     // Each of these fills two cores by itself.
     [{ tests: ['test/simulator', 'test/bugs'], workers: 1, isLowPriority: true }],

@@ -14,7 +14,7 @@ import { type Drained, Draining } from './draining.ts'
 import { serveEvents } from './events.ts'
 import { answerFailures, checkQueryEncoding } from './failures.ts'
 import { FairQueue } from './fair-queue.ts'
-import { newGuard } from './guard.ts'
+import { openGuard } from './guard.ts'
 import { guardRoutes } from './guarded-routes.ts'
 import { serveHealth } from './health.ts'
 import { defaultLimits, type ServerLimits } from './limits.ts'
@@ -25,6 +25,7 @@ import { Reading } from './reading.ts'
 import { RequestLog } from './request-log.ts'
 import { REQUEST_ID_HEADER } from './request-names.ts'
 import { Streams } from './streams.ts'
+import { TokenGuard } from './token-guard.ts'
 import { TokenStreams } from './token-streams.ts'
 import { type TokenChanges, Tokens } from './tokens.ts'
 import { Unsent } from './unsent.ts'
@@ -67,7 +68,7 @@ export function buildApp({
 }: AppOptions): FastifyInstance {
   const limits = { ...defaultLimits, ...options.limits }
   const known = tokens && new Tokens(tokens)
-  const guard = newGuard({ tokens: known, allowedHosts, wallMs })
+  const guard = known ? new TokenGuard(known, wallMs) : openGuard(allowedHosts)
   const queue = new FairQueue()
   options.onCatchUp?.((isCatchingUp) => {
     queue.isUrgent = isCatchingUp

@@ -5,8 +5,6 @@ import type { NamedToken, Request, Who } from '../protocol/index.ts'
 import type { Scope } from '../service/index.ts'
 import { isFromBrowser, PageRules } from './pages.ts'
 import type { Access } from './roles.ts'
-import { TokenGuard } from './token-guard.ts'
-import type { Tokens } from './tokens.ts'
 
 /** What a request shows of whom it is from: its headers, and the certificate of its connection. */
 export type Shown = Pick<IncomingMessage, 'headers' | 'socket'>
@@ -48,23 +46,15 @@ export interface Guard {
   checkClassic(asker: Asker, wanted: { namespace: string; node?: string | undefined }): Facts
 }
 
-interface GuardOptions {
-  readonly tokens?: Tokens | undefined
-  /** By which a server without tokens may be called beside IP addresses and `localhost`. */
-  readonly allowedHosts?: readonly string[] | undefined
-  /** By the clock on the wall: whether a token has expired. */
-  readonly wallMs: () => number
-}
-
 const EVERYTHING: Facts = {}
 const NOBODY: Facts = { actsFor: [] }
 
-/** Without tokens everybody may do everything. The command line allows that on loopback only, or when told to. */
-export function newGuard({ tokens, allowedHosts = [], wallMs }: GuardOptions): Guard {
-  return tokens ? new TokenGuard(tokens, wallMs) : openGuard(new PageRules(allowedHosts))
-}
-
-function openGuard(pages: PageRules): Guard {
+/**
+ * Without tokens everybody may do everything. The command line allows that on loopback only, or when told to. `allowedHosts`: by which
+ * such a server may be called beside IP addresses and `localhost`.
+ */
+export function openGuard(allowedHosts: readonly string[] = []): Guard {
+  const pages = new PageRules(allowedHosts)
   const factsOf = ({ onlyLooks }: Asker) => (onlyLooks ? NOBODY : EVERYTHING)
   return {
     admit: ({ headers }, options) => pages.check(headers, options),

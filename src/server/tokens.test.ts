@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto'
+import { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import type { Token } from '../protocol/index.ts'
 import { newWorld } from '../testing/unit/server-world.ts'
+import type { Access } from './roles.ts'
+import { TokenGuard } from './token-guard.ts'
+import { Tokens } from './tokens.ts'
 
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest('hex')
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
@@ -207,6 +211,20 @@ test('a token of one namespace sees and changes nothing of another', async () =>
   expect((await get('/v1/resources?namespace=team', bearer('team-eyes'))).status).toBe(200)
   expect((await stream('/v1/events?namespace=team', bearer('team-eyes'))).status).toBe(200)
   expect((await post('/lock', { type: 'pull', resource_id: 'x', node_id: 'a' }, bearer('team'))).status).toBe(403)
+})
+
+test('what tells of all namespaces is not told to a token of one', () => {
+  const known = new Tokens(tokens)
+  const guard = new TokenGuard(known, () => 0)
+  const enter = (secret: string, access: Access) => () =>
+    guard.enter({ token: known.find(secret)!, onlyLooks: false, socket: new Socket() }, access)
+  const ofAll = { roles: ['observe', 'admin'], isOfAll: true } as const
+  for (const secret of ['eyes', 'root']) expect(enter(secret, ofAll)).not.toThrow()
+  for (const secret of ['team', 'team-eyes']) {
+    expect(enter(secret, ofAll)).toThrow('This tells of all namespaces, and the token is for one.')
+    expect(enter(secret, { roles: ofAll.roles })).not.toThrow()
+  }
+  expect(enter('of-a', ofAll)).toThrow('This takes an observe or admin token.')
 })
 
 test('the classic paths ask for the token of the node that they name', async () => {

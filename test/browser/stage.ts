@@ -10,10 +10,10 @@ export const RESOURCES = 10_000
 
 export async function openStage() {
   const folder = openFolder()
-  const entry = (secret: string, role: string) =>
-    `[[tokens]]\nsha256 = "${createHash('sha256').update(secret).digest('hex')}"\nrole = "${role}"\n`
+  const entry = (secret: string, role: string, name: string) =>
+    `[[tokens]]\nsha256 = "${createHash('sha256').update(secret).digest('hex')}"\nrole = "${role}"\nname = "${name}"\n`
   const tokens = folder.path('tokens.toml')
-  writeFileSync(tokens, entry(ADMIN, 'admin') + entry(OBSERVER, 'observe'), { mode: 0o600 })
+  writeFileSync(tokens, entry(ADMIN, 'admin', 'on-call') + entry(OBSERVER, 'observe', 'wall'), { mode: 0o600 })
   const start = (port: string) => startServer(['--tokens', tokens, '--port', port])
   const server = await start('0')
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.

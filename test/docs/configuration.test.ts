@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { readConfigFile } from '../../src/cli/config/file.ts'
 import { configurationTables } from './configuration-tables.ts'
-import { readPage } from './page.ts'
+import { readPage, root } from './page.ts'
 import { expectTables } from './tables.ts'
 
 /* docs/configuration.md has the tables that the code makes. `npm run docs:configuration` writes them. */
@@ -32,4 +32,15 @@ test('the file that the page shows is one that the server takes', () => {
   expect(tokens).toHaveLength(1)
   expect(quotas).toEqual({ node: { places: 10_000 } })
   expect(policy?.namespaces.default).toHaveProperty('operations.compile.attempts', 3)
+})
+
+test('every variable that the code knows is on some page', () => {
+  const read = (folder: string, ending: string) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith(ending) && !/\.test\.|^testing\//.test(path))
+      .map((path) => readFileSync(join(root, folder, path), 'utf8'))
+      .join('\n')
+  const named = new Set(read('src', '.ts').match(/\b(?:BATON_[A-Z_]*[A-Z]|PORT|ALLOW_MULTI_NODE_DOWNLOAD)\b/g))
+  const pages = [read('docs', '.md'), ...['README.md', 'CONTRIBUTING.md'].map((path) => readPage(path).text)].join('\n')
+  expect([...named].filter((name) => !pages.includes(name))).toEqual([])
 })

@@ -45,6 +45,15 @@ test('there are pages to look at', () => {
   expect(pages.length).toBeGreaterThan(30)
 })
 
+test('every page that is no note on a decision is in the tables of both READMEs, and in the navigation of the site', () => {
+  const site = readFileSync(join(root, 'site/.vitepress/config.mjs'), 'utf8')
+  const readmes = ['README.md', 'README.zh-CN.md'].map((path) => pageOf(files(path)!).links)
+  for (const path of pages.filter((each) => /^docs\/[^/]+\.md$/.test(each))) {
+    expect(site).toContain(`'${path.replace('.md', '')}'`)
+    for (const links of readmes) expect(links).toContain(path)
+  }
+})
+
 describe('the check', () => {
   const broken = (tree: Readonly<Record<string, string>>) => brokenLinks('docs/a.md', (path) => tree[path])
 

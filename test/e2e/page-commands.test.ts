@@ -1,3 +1,4 @@
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readPage } from '../docs/page.ts'
 import { killRest, startServer, type TestServer, until } from './cli-process.ts'
@@ -37,11 +38,33 @@ test('there are lines of etcd, Consul and the classic server', () => {
   expect(inTables.length).toBeGreaterThanOrEqual(4)
 })
 
-test('operations: somebody looks at what is held, listens to it, takes it away, and has it done again', async () => {
-  const lines = readPage('docs/operations.md')
-    .blocks.filter(({ language }) => language === 'sh')
+/** The lines of the shell below a heading of docs/operations.md. */
+const operations = (under: string) =>
+  readPage('docs/operations.md')
+    .blocks.filter(({ language, heading }) => language === 'sh' && heading === under)
     .flatMap(({ text }) => text.trimEnd().split('\n'))
-  const [looks, listens, revokes, forgets, drops, ...more] = lines
+
+test('operations: a backup is made while the server runs, and a store of it when it does not', async () => {
+  const here = (line: string) => line.replaceAll(/\/var\/(lib|backups)\/baton/g, (_, name) => shell.path(name))
+  const [backup, restore, ...more] = operations('Backup and restore')
+  expect(more).toEqual([])
+  const lives = await startServer(['--store', `file:${shell.path('lib')}`])
+  expect(await lives.baton('refs', 'add', 'r', '--node', 'node-a')).toMatchObject({ code: 0 })
+  mkdirSync(shell.path('backups'))
+  expect(await shell.start(here(backup!)).ended).toMatchObject({ code: 0 })
+  await lives.stop()
+  rmSync(shell.path('lib'), { recursive: true })
+  const [name, ...others] = readdirSync(shell.path('backups'))
+  expect([name, others]).toEqual([expect.stringMatching(/^baton-\d{8}T\d{6}Z$/), []])
+  const { code, stderr } = await shell.start(here(restore!).replace(/baton-\d+T\d+Z/, name!)).ended
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const restored = await startServer(['--store', `file:${shell.path('lib')}`])
+  expect((await restored.baton('refs', 'list', 'r')).stdout).toContain('node-a')
+  await restored.stop()
+})
+
+test('operations: somebody looks at what is held, listens to it, takes it away, and has it done again', async () => {
+  const [looks, listens, revokes, forgets, drops, ...more] = operations('Somebody waits, and nothing happens')
   expect(more).toEqual([])
   const work = "baton once nightly --per 1h --node node-a -- sh -c 'echo works; sleep 30'"
   const holder = shell.start(`exec ${work}`)

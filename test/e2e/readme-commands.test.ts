@@ -1,14 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { readPage, root } from '../docs/page.ts'
-import { killRest, startServer, type TestServer } from './cli-process.ts'
+import { killRest, startServer, type TestServer, until } from './cli-process.ts'
 import { PageShell } from './page-shell.ts'
 
 /*
  * Every command of README.md is run: the blocks of the shell as they stand, and what stands between backquotes in sentences and
  * tables. What needs a database is run by readme-mysql.test.ts.
  */
+
+// Some of them are several processes of npm.
+vi.setConfig({ testTimeout: 90_000 })
 
 const page = readPage('README.md')
 const MYSQL = 'On MySQL or MariaDB'
@@ -18,23 +21,19 @@ const inline = [...new Set(page.spans.filter((span) => /^(baton|npm|npx|node|cur
 /** Commands that need more than a server, and the test that runs them. */
 const ELSEWHERE: Readonly<Record<string, { readonly test: string; readonly has: string }>> = {
   'baton content --config content.toml': { test: 'test/e2e/content-page.test.ts', has: "'content', '--config'" },
+  'npm pack': { test: 'test/consumer/consumer-project.ts', has: "'npm', ['pack'" },
 }
 
 /** What the page calls beside Baton. Each notes who called it, and with what. */
 const called = (name: string) => `echo "$BATON_NODE $*" >> ${name}.log`
-const scripts = Object.fromEntries(
-  ['nightly.sh', 'scheduler', 'migrate.sh', 'fetch-layer', 'remove-layer', 'deploy.sh'].map((name) => [
-    name,
-    called(name),
-  ]),
-)
+const NAMES = ['nightly.sh', 'scheduler', 'migrate.sh', 'fetch-layer', 'remove-layer', 'deploy.sh']
+const scripts = Object.fromEntries(NAMES.map((name) => [name, called(name)]))
 
 let server: TestServer
 let shell: PageShell
 beforeAll(async () => {
   server = await startServer()
-  const { host } = new URL(server.url)
-  shell = new PageShell({ BATON_SERVER: server.url, BATON_NODE: 'node-a', HOST: host }, scripts)
+  shell = new PageShell({ BATON_SERVER: server.url, BATON_NODE: 'node-a' }, scripts)
 })
 afterAll(async () => {
   await server.stop()
@@ -63,7 +62,21 @@ test.each(blocks)('$heading: $text', async ({ text }) => {
   if (/^(baton serve|npm start|.*&& npm start)/m.test(text)) expect(stdout).toContain('baton listening on http')
 })
 
-test.each(inline)('`%s`', async (line) => {
+/** They say what happens until somebody ends them. */
+const isEndless = (line: string) => /^baton (events|status .*--watch)/.test(line)
+
+test.each(inline.filter(isEndless))('`%s`', async (line) => {
+  const running = shell.start(`exec ${line}`)
+  onTestFinished(() => running.kill('SIGKILL'))
+  await until('it says something', async () => {
+    for (const does of ['add', 'release']) await server.baton('refs', does, 'seen', '--node', 'node-b')
+    return running.stdout() !== ''
+  })
+  running.kill('SIGINT')
+  expect((await running.ended).stderr).toBe('')
+})
+
+test.each(inline.filter((line) => !isEndless(line)))('`%s`', async (line) => {
   const elsewhere = ELSEWHERE[line]
   if (elsewhere) {
     expect(readFileSync(join(root, elsewhere.test), 'utf8')).toContain(elsewhere.has)

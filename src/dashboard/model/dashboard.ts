@@ -33,8 +33,8 @@ export class Dashboard {
   readonly overview = signal<Overview | undefined>(undefined)
   readonly route = signal<PageRoute>(routeFrom(''))
   readonly selection = signal<Selection>(NOTHING_SELECTED)
-  /** Rises every second: ages are shown by it. */
-  readonly seconds = signal(0)
+  /** The time of the server by which everything on screen is shown: it moves for all of it together. */
+  readonly shownMs = signal(0)
   /** When somebody last moved over the rows: nothing may move under the pointer. */
   #pointedAtMs = -Infinity
   readonly stream: Stream
@@ -69,6 +69,13 @@ export class Dashboard {
     this.#cancelBeat()
     this.#beat()
     void this.stream.connect()
+  }
+
+  /** Ends all that goes on. */
+  stop(): void {
+    this.#cancelBeat()
+    this.listing.stop()
+    this.stream.signOut()
   }
 
   /** Somebody looks at the page, or does not any more. */
@@ -143,6 +150,7 @@ export class Dashboard {
     this.refresher.clear()
     const { namespace } = this.who ?? {}
     await this.listing.read({ ...(namespace !== undefined && { namespace }) })
+    this.shownMs.value = this.clock.nowMs()
     this.select()
   }
 
@@ -175,7 +183,10 @@ export class Dashboard {
   }
 
   async #refresh(): Promise<void> {
+    const { version } = this.rows
+    const before = [version.value, this.detail.view.value]
     await Promise.all([this.refresher.beat(), this.detail.beat()])
+    if (version.value !== before[0] || this.detail.view.value !== before[1]) this.shownMs.value = this.clock.nowMs()
     const isPointing = this.#timers.monoMs() - this.#pointedAtMs < POINTING_MS
     if (!isPointing && this.#selectedVersion !== this.rows.version.value) this.select()
   }
@@ -183,7 +194,7 @@ export class Dashboard {
   #beat(): void {
     this.#cancelBeat = this.#timers.after(this.#isVisible ? BEAT_MS : HIDDEN_BEAT_MS, () => this.#beat())
     this.#beats++
-    if (this.#beats % 2 === 0 || !this.#isVisible) this.seconds.value++
+    if (this.#beats % 2 === 0 || !this.#isVisible) this.shownMs.value = this.clock.nowMs()
     if (this.stream.contact.value.state !== 'live') return
     void this.#refresh()
     if (this.#beats % BEATS_AN_OVERVIEW === 0 || !this.#isVisible) void this.#readOverview()

@@ -104,17 +104,25 @@ export class Refresher {
 
   #isStale(name: ResourceName, { isOnScreen = false } = {}): boolean {
     const row = this.#options.rows.get(name)
-    if (!row || row.view.grants.length + row.view.waiting === 0) return false
-    const afterMs = isOnScreen ? STALE_ON_SCREEN_MS : row.view.waiting > 0 ? STALE_WAITED_FOR_MS : STALE_MS
+    if (!row) return false
     const nowMs = this.#options.clock.nowMs()
-    return nowMs - row.readAtMs > afterMs || momentsOf(row).some((ms) => row.readAtMs < ms && ms < nowMs)
+    const isLate = nowMs - row.readAtMs > staleAfterMs(row, isOnScreen)
+    return isLate || momentsOf(row).some((ms) => row.readAtMs < ms && ms < nowMs)
   }
 }
 
-/** When something may have become of a lease or a pause that no event tells of. */
+function staleAfterMs({ view }: Row, isOnScreen: boolean): number {
+  const isLive = view.grants.length + view.waiting > 0
+  if (isLive && isOnScreen) return STALE_ON_SCREEN_MS
+  if (view.waiting > 0) return STALE_WAITED_FOR_MS
+  // That something has ended is forgotten without an event too.
+  return isLive || view.references.length + view.kept.length === 0 ? STALE_MS : Infinity
+}
+
+/** When something may have become of a lease, a pause or a kept success that no event tells of. */
 function momentsOf({ view }: Row): number[] {
   const leases = view.grants.flatMap(({ expiresAtMs, renewedAtMs }) =>
     expiresAtMs === undefined || renewedAtMs === undefined ? [] : [(renewedAtMs + expiresAtMs) / 2, expiresAtMs],
   )
-  return [...leases, ...view.pauses.map(({ untilMs }) => untilMs)]
+  return [...leases, ...[...view.pauses, ...view.kept].map(({ untilMs }) => untilMs)]
 }

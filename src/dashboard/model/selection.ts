@@ -1,6 +1,6 @@
 import { type Filter, isIn, matcher, STATES, type StateFilter } from './filter.ts'
 import { nameOf, type ResourceName } from './name.ts'
-import { type Order, ordered } from './order.ts'
+import { BY_URGENCY, type Order, ordered } from './order.ts'
 import type { Row } from './why.ts'
 
 /** What a filter leaves of the rows, in order, and what there is to choose from. */
@@ -10,6 +10,8 @@ export interface Selection {
   readonly counts: Readonly<Record<StateFilter, number>>
   readonly namespaces: readonly string[]
   readonly operations: readonly string[]
+  /** Of all rows, whatever the filter wants: the most urgent first. */
+  readonly stuck: readonly ResourceName[]
 }
 
 export const NOTHING_SELECTED: Selection = {
@@ -17,6 +19,7 @@ export const NOTHING_SELECTED: Selection = {
   counts: { all: 0, stuck: 0, held: 0, waiting: 0, kept: 0, referenced: 0 },
   namespaces: [],
   operations: [],
+  stuck: [],
 }
 
 interface SelectOptions {
@@ -29,6 +32,7 @@ export function select(rows: readonly Row[], { filter, order, nowMs }: SelectOpt
   const isMeant = matcher({ ...filter, state: 'all' }, nowMs)
   const counts = { ...NOTHING_SELECTED.counts }
   const chosen: Row[] = []
+  const stuck: Row[] = []
   const namespaces = new Set<string>()
   const operations = new Set<string>()
   for (const row of rows) {
@@ -36,6 +40,7 @@ export function select(rows: readonly Row[], { filter, order, nowMs }: SelectOpt
     namespaces.add(view.namespace)
     for (const list of [view.grants, view.queues, view.kept, view.recent])
       for (const { operation } of list) operations.add(operation)
+    if (isIn('stuck', row, nowMs)) stuck.push(row)
     if (!isMeant(row)) continue
     for (const state of STATES) if (isIn(state, row, nowMs)) counts[state]++
     if (isIn(filter.state, row, nowMs)) chosen.push(row)
@@ -45,5 +50,6 @@ export function select(rows: readonly Row[], { filter, order, nowMs }: SelectOpt
     counts,
     namespaces: [...namespaces].sort(),
     operations: [...operations].sort(),
+    stuck: ordered(stuck, BY_URGENCY, nowMs).map(({ view }) => nameOf(view)),
   }
 }

@@ -17,7 +17,7 @@ export function App() {
   }, [])
   const { state } = dashboard.stream.contact.value
   const { page } = dashboard.route.value
-  const stuck = dashboard.selection.value.counts.stuck
+  const stuck = dashboard.selection.value.stuck.length
   useEffect(() => {
     document.title = stuck > 0 ? `(${stuck} stuck) Baton` : 'Baton'
   }, [stuck])

@@ -1,6 +1,4 @@
 import { isStuck, whyText } from '../../protocol/why-text.ts'
-import { isIn } from '../model/filter.ts'
-import { BY_URGENCY, ordered } from '../model/order.ts'
 import { hashOf } from '../model/route.ts'
 import { type Row, whyNow } from '../model/why.ts'
 import { Icon } from './icons.tsx'
@@ -13,9 +11,9 @@ const SHOWN = 3
 /** What somebody should look at, with why: nothing where there is nothing. */
 export function Attention() {
   const now = nowMs()
-  const stuck = dashboard.rows.all.value.filter((row) => isIn('stuck', row, now))
+  const { stuck } = dashboard.selection.value
   if (stuck.length === 0) return null
-  const first = ordered(stuck, BY_URGENCY, now).slice(0, SHOWN)
+  const first = stuck.slice(0, SHOWN).flatMap((name) => dashboard.rows.get(name) ?? [])
   return (
     <section class="attention card" aria-label="Needs attention">
       <h2>

@@ -94,7 +94,7 @@ function ThemeButton() {
 export function LostBanner() {
   const contact = dashboard.stream.contact.value
   if (contact.state !== 'lost') return null
-  dashboard.seconds.value
+  dashboard.shownMs.value
   const agoMs = browserTimers.monoMs() - contact.sinceMs
   return (
     <div class="lost" role="alert">

@@ -108,7 +108,7 @@ export function Lease({ grant }: { grant: GrantView }) {
     <span class={`lease ${share < 0.34 ? 'low' : ''}`}>
       <span>{ageText(leftMs)}</span>
       <svg class="meter" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
-        <rect width={100 * Math.min(1, share)} height="4" rx="2" />
+        <rect width={100 * Math.min(1, share)} height="4" />
       </svg>
     </span>
   )
@@ -123,7 +123,7 @@ export function ProgressBar({ grant }: { grant: GrantView }) {
       </span>
       {share !== undefined && (
         <svg class="meter" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
-          <rect width={100 * share} height="4" rx="2" />
+          <rect width={100 * share} height="4" />
         </svg>
       )}
     </span>

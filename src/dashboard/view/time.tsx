@@ -1,15 +1,14 @@
 import { formatDuration } from '../../protocol/duration.ts'
 import { dashboard } from './state.ts'
 
-/** By the clock of the server; whoever calls it while rendering is rendered again every second. */
+/** By the clock of the server; whoever calls it while rendering is rendered again as it moves on. */
 export function nowMs(): number {
-  dashboard.seconds.value
-  return dashboard.clock.nowMs()
+  return dashboard.shownMs.value
 }
 
 /** Whole seconds: nothing flickers. */
 export function ageText(ms: number): string {
-  return ms < 60_000 ? `${Math.max(0, Math.floor(ms / 1_000))}s` : formatDuration(ms)
+  return ms < 9_950 ? `${Math.max(0, Math.floor(ms / 1_000))}s` : formatDuration(ms)
 }
 
 /** How long ago, or for how long. */

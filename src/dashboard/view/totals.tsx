@@ -9,7 +9,7 @@ type OverviewPoint = Overview['points'][number]
 /** How the server is doing, in six numbers and what they were before. */
 export function Totals() {
   const overview = dashboard.overview.value
-  const { counts } = dashboard.selection.value
+  const { counts, stuck } = dashboard.selection.value
   if (!overview) return <section class="totals" aria-label="Totals" aria-busy="true" />
   const points = overview.points.slice(0, -1)
   const last = points.at(-1)
@@ -28,7 +28,7 @@ export function Totals() {
       <Tile
         name="Waiting"
         value={whole(waiting)}
-        note={counts.stuck > 0 ? `${whole(counts.stuck)} stuck` : 'nothing is stuck'}
+        note={stuck.length > 0 ? `${whole(stuck.length)} stuck` : 'nothing is stuck'}
         kind="waiting"
       >
         <Chart label={`In line ${over}`} lines={[{ name: 'waiting', values: points.map((point) => point.waiting) }]} />

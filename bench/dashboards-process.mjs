@@ -1,0 +1,57 @@
+// Dashboards without a browser: the model of the page, over real WebSockets and in real time.
+import { performance } from 'node:perf_hooks'
+import { createInterface } from 'node:readline'
+import WebSocket from 'ws'
+
+const { url, model } = JSON.parse(process.argv[2])
+const { Dashboard } = await import(model)
+const SHOWN = 30
+
+const timers = {
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs)
+    return () => clearTimeout(timer)
+  },
+  monoMs: () => performance.now(),
+  random: () => Math.random(),
+}
+
+const sockets = new Set()
+
+function dial({ onText, onClose }) {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/stream`, ['baton.v1'])
+  sockets.add(socket)
+  socket.on('message', (data) => onText(String(data)))
+  socket.on('close', () => onClose())
+  socket.on('error', () => {})
+  return { send: (text) => socket.send(text), close: () => socket.terminate() }
+}
+
+const who = async () => (await fetch(`${url}/v1/who`)).json()
+const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`)
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+let open = []
+
+const requests = {
+  async open({ count, rows }) {
+    open = Array.from({ length: count }, () => new Dashboard({ timers, dial, who }))
+    for (const each of open) each.start()
+    while (open.some((each) => each.rows.size < rows)) await pause(50)
+    // What is at the top of the page is what others work on at this moment.
+    for (const each of open) each.refresher.show(each.selection.value.names.slice(0, SHOWN))
+    return { rows: open[0].rows.size }
+  },
+  async close() {
+    for (const each of open) each.stop()
+    open = []
+    return {}
+  },
+}
+
+const input = createInterface({ input: process.stdin })
+input.on('close', () => process.exit(0))
+input.on('line', async (line) => {
+  const { type, ...request } = JSON.parse(line)
+  say({ done: type, ...(await requests[type](request)) })
+})
+say({ ready: true })
