@@ -8,7 +8,7 @@ export const REQUEST_ID_HEADER = 'x-request-id'
 const GIVEN = /^[\w.:=+/-]{1,64}$/
 
 /** By what the entries of one request are found in the log. */
-export interface RequestName extends Partial<Trace> {
+interface RequestName extends Partial<Trace> {
   readonly requestId: string
 }
 

@@ -8,7 +8,7 @@ export interface StoreLog {
 }
 
 /** What becomes of a session: its client has left it, or it was lost with all that hung off it. */
-export type SessionChange = 'opened' | 'left' | 'lost'
+type SessionChange = 'opened' | 'left' | 'lost'
 
 /** What a store was found to be when it was opened. */
 export interface StoreFound {
