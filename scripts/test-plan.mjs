@@ -18,6 +18,7 @@ const MARIADB = [
   'test/e2e/mysql-faults.test.ts',
   'test/e2e/mysql-paused.test.ts',
   'test/e2e/mysql.test.ts',
+  'test/e2e/rolling-restart.test.ts',
   'test/e2e/readme-mysql.test.ts',
   'test/stores/mysql.test.ts',
   'test/stores/versions-mysql.test.ts',

@@ -34,7 +34,6 @@ const REAL_TIME = {
   'src/stores/file/lock.ts': 'waits for another process, before there is a store',
   'src/stores/file/kernel-lock.ts': 'the same, for its answer',
   'src/server/linger.ts': 'how long a socket lingers, which only a real one does',
-  'src/server/json-lines.ts': 'the time of a line in the log is that of the wall clock',
   'src/cli/': 'a person at a terminal lives in real time',
   'src/dashboard/browser.ts': 'what a browser has, injected into all else of the page',
   'src/testing/attacks/': 'real processes on real machines',

@@ -8,7 +8,7 @@ export interface RunningServer {
   reload(options: { readonly isAsked: boolean }): void
   /** What the operator should know, in the server's own log. */
   warn(message: string, fields: Readonly<Record<string, unknown>>): void
-  /** Ends all streams, takes no more requests, and resolves when the port is free. */
+  /** Has streams go elsewhere, answers what was asked, flushes the state; resolves after ten seconds at the latest. */
   stop(): Promise<void>
 }
 
