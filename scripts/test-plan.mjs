@@ -48,6 +48,7 @@ export const needs = [
   { name: 'my_print_defaults', package: 'mariadb-client-core', tests: MARIADB },
   { name: 'chromium', package: 'chromium', tests: CHROMIUM },
   { name: 'strace', package: 'strace', tests: ['test/e2e/file-sync-order.test.ts'] },
+  { name: 'promtool', package: 'prometheus', tests: ['test/deploy-promtool.test.ts'] },
   { name: 'containerd', package: 'containerd', tests: CONTAINERD },
   { name: 'ctr', package: 'containerd', tests: CONTAINERD },
   { name: 'docker-registry', package: 'docker-registry', tests: CONTAINERD },

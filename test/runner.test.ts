@@ -29,6 +29,7 @@ test('what needs a program stands in the table, and nothing else does', () => {
     ['mariadbd', /harness\/mariadb\.ts|from '\.\/mariadb\.ts'|'--store', 'mysql:'/],
     ['strace', /spawn(Sync)?\('strace'/],
     ['chromium', /from '\.\/browser\.ts'/],
+    ['promtool', /spawnSync\('promtool'/],
     ['openssl', /unit\/certificates\.ts/],
     ['the right to mount a disk', new RegExp(`spawnSync\\('mount'|${CONTAINERD.source}`)],
     ['containerd', CONTAINERD],

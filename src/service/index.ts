@@ -1,5 +1,5 @@
 export { type AskAt, StoreUnavailable, UnknownOutcome } from '../stores/store.ts'
-export type { Asked } from './calling.ts'
+export type { Asked } from './calls.ts'
 export type { Sink } from './catch-up.ts'
 export { processMs, SteadyClock, systemClock } from './clock.ts'
 export { isReading } from './commands.ts'

@@ -10,6 +10,7 @@ import {
 } from '../core/index.ts'
 import {
   type ErrorBody,
+  type ErrorCode,
   errorBody,
   jsonBytes,
   type Quotas,
@@ -82,6 +83,10 @@ export class Requests {
 
   /** `pace`: of those that may take long. */
   async answer(request: ServiceRequest, facts: Facts, pace: Pace): Promise<AnyReply> {
+    return this.#counted(request, await this.#answer(request, facts, pace))
+  }
+
+  async #answer(request: ServiceRequest, facts: Facts, pace: Pace): Promise<AnyReply> {
     if (isStepping(request)) return this.#step(request, facts)
     const store = this.#store
     switch (request.type) {
@@ -127,10 +132,10 @@ export class Requests {
 
   /** The same for one that is a step, at once; not to be told before it is durable. */
   answerNow(direct: DirectSteps, request: Stepping, facts: Facts): AnyReply {
-    if (this.#isTooLarge(request)) return errorBody('too-large', this.#tooLarge())
+    if (this.#isTooLarge(request)) return this.#counted(request, errorBody('too-large', this.#tooLarge()))
     const reply = direct.step(request, commandOf(request), this.#factsFor(request, facts))
     if (reply.status === 'skip') this.#skipped(request, request, reply)
-    return explainedTo(request, reply)
+    return this.#counted(request, explainedTo(request, reply))
   }
 
   /** The same for a command that is no request of `/v1`. */
@@ -138,7 +143,7 @@ export class Requests {
     const { address, command, facts } = commanded
     const reply = await this.#store.step(address, command, this.#factsFor(command, facts))
     if (reply.status === 'skip') this.#skipped(address, command, reply)
-    return explained<ReplyTo<C>>(reply)
+    return this.#counted(command, explained<ReplyTo<C>>(reply))
   }
 
   commandNow<C extends Acquire | Release>(
@@ -147,7 +152,7 @@ export class Requests {
   ): Explained<ReplyTo<C>> {
     const reply = direct.step(address, command, this.#factsFor(command, facts))
     if (reply.status === 'skip') this.#skipped(address, command, reply)
-    return explained<ReplyTo<C>>(reply)
+    return this.#counted(command, explained<ReplyTo<C>>(reply))
   }
 
   async #step(request: Stepping, facts: Facts): Promise<AnyReply> {
@@ -181,6 +186,14 @@ export class Requests {
       ...(namespace === undefined && { counts }),
       ...seen,
     }
+  }
+
+  #counted<Reply extends { readonly status: string; readonly code?: ErrorCode }>(
+    { type }: { readonly type: ServiceRequest['type'] },
+    reply: Reply,
+  ): Reply {
+    this.#limits.statistics?.answers.count(type, reply)
+    return reply
   }
 
   /** An ask that is answered so at once is no event of the store. */

@@ -2,9 +2,9 @@ import type { Acquire, Facts, Release, ReplyTo, ResourceView, Skip, Standing } f
 import { errorBody, LIMITS, type ReplyOf, type RequestOf, type ServiceRequest } from '../protocol/index.ts'
 import type { Address, AskAt, Counts, DirectSteps, Store } from '../stores/store.ts'
 import { StoreAvailability } from './availability.ts'
-import type { Asked, Calling, Tell } from './calling.ts'
+import { type Asked, Calls, notRead, type Tell } from './calls.ts'
 import type { Sink } from './catch-up.ts'
-import { isReading, isStepping, takesLong } from './commands.ts'
+import { isReading, isStepping } from './commands.ts'
 import type { Scope } from './fan-out.ts'
 import { Listening, type ListenOptions } from './listening.ts'
 import { noLog } from './log.ts'
@@ -26,6 +26,7 @@ export class Service {
   readonly #listening: Listening
   readonly #sweeper: Sweeper
   readonly #availability: StoreAvailability
+  readonly #calls: Calls
   readonly #readTurns: ReadTurns
   /** Of what is not told as a reply, or goes on to its end whoever has gone. */
   readonly #unhurried: ReadBudget
@@ -40,6 +41,11 @@ export class Service {
     this.#requests = new Requests(store, { ...options, waiters: waiterLimit, resultBytes: resultLimit })
     this.#availability = new StoreAvailability(log, statistics)
     this.#sweeper = new Sweeper(store, { timers, availability: this.#availability })
+    this.#calls = new Calls({
+      ...{ store, statistics, requests: this.#requests, availability: this.#availability },
+      call: (request, facts, budget) => this.call(request, facts, budget),
+      arm: () => this.#sweeper.arm(),
+    })
     // An event may be another process's: then its deadlines are news here.
     const onNews = () => this.#sweeper.arm()
     this.#listening = new Listening(store, { timers, eventLimit, instance, onNews, readTurns, statistics })
@@ -72,10 +78,7 @@ export class Service {
    * returns where none is needed. What comes after one that takes long waits for it; all reads together have one budget.
    */
   callAll(asked: readonly Asked[], tell: Tell, budget: ReadBudget = this.#unhurried): void {
-    const { direct } = this.#store
-    if (direct) this.#stepAll(direct, { asked, tell, budget }, 0)
-    else void this.#callInTurn({ asked, tell, budget })
-    this.#sweeper.arm()
+    this.#calls.begin({ asked, tell, budget })
   }
 
   /** An ask and its release that nobody repeats any more need not be remembered, where the store can forget. */
@@ -182,92 +185,13 @@ export class Service {
     return reply
   }
 
-  /** Those from a place on, as far as the first that takes long; that one, and what comes after it, follows. */
-  #stepAll(direct: DirectSteps, calling: Calling, from: number): void {
-    const { asked, tell } = calling
-    const replies: (AnyReply | undefined)[] = []
-    let end = from
-    let durable: Promise<void> | undefined
-    try {
-      for (; end < asked.length; end++) {
-        const { request, facts } = asked[end]!
-        if (isStepping(request)) replies.push(this.#requests.answerNow(direct, request, facts))
-        else if (takesLong(request)) break
-        else {
-          replies.push(undefined)
-          void this.#callOne(calling, end)
-        }
-      }
-      durable = direct.durable()
-    } catch (error) {
-      // The store has gone away: of what was done before that in this turn, nobody is told that it counts.
-      this.#availability.failed(error)
-      for (let index = from; index < asked.length; index++) {
-        if (isStepping(asked[index]!.request)) tell(index, undefined, error)
-        else if (index >= from + replies.length) void this.#callOne(calling, index)
-      }
-      return
-    }
-    const tellAll = (error?: unknown) => {
-      for (const [index, reply] of replies.entries())
-        if (reply) tell(from + index, error === undefined ? reply : undefined, error)
-    }
-    if (durable) this.#availability.step(durable).then(() => tellAll(), tellAll)
-    else {
-      this.#availability.answered()
-      tellAll()
-    }
-    if (end < asked.length) void this.#goOn(direct, calling, end)
-  }
-
-  async #goOn(direct: DirectSteps, calling: Calling, from: number): Promise<void> {
-    const { asked } = calling
-    let next = from
-    for (; next < asked.length && takesLong(asked[next]!.request); next++)
-      if (!this.#refusesOne(calling, next)) await this.#callOne(calling, next)
-    if (next === asked.length) return
-    this.#stepAll(direct, calling, next)
-    this.#sweeper.arm()
-  }
-
-  /** Steps of several resources go together; whatever else there is comes after those before it. */
-  async #callInTurn(calling: Calling): Promise<void> {
-    const under: Promise<void>[] = []
-    for (const [index, { request }] of calling.asked.entries()) {
-      if (this.#refusesOne(calling, index)) continue
-      if (!isStepping(request)) await Promise.all(under.splice(0))
-      const called = this.#callOne(calling, index)
-      if (isStepping(request)) under.push(called)
-      else await called
-    }
-  }
-
-  /** Whether nothing is to be waited for: all that may be read has been. */
-  #refusesOne({ asked, tell, budget }: Calling, index: number): boolean {
-    if (!budget.isSpent || !isReading(asked[index]!.request)) return false
-    tell(index, errorBody('not-read'))
-    return true
-  }
-
-  async #callOne({ asked, tell, budget }: Calling, index: number): Promise<void> {
-    const { request, facts } = asked[index]!
-    let reply: AnyReply | undefined
-    let failure: unknown
-    try {
-      reply = await this.call(request, facts, budget)
-    } catch (error) {
-      failure = error
-    }
-    tell(index, reply, failure)
-  }
-
   #answer(request: ServiceRequest, facts: Facts): Promise<AnyReply> {
     const answer = this.#requests.answer(request, facts, this.#unhurried)
     return isStepping(request) ? this.#availability.step(answer) : this.#availability.watch(answer)
   }
 
   async #read(request: ServiceRequest, facts: Facts, budget: ReadBudget): Promise<AnyReply> {
-    if (budget.isSpent) return errorBody('not-read')
+    if (budget.isSpent) return notRead(this.statistics)
     try {
       const turn = budget.pause()
       if (turn) await turn

@@ -10,137 +10,184 @@ export interface Measured {
   readonly statistics: Statistics | undefined
   /** Absent where the store does not answer. */
   readonly gauged: Gauged | undefined
+  readonly requests: Readonly<Record<string, number>>
+  readonly refusals: Readonly<Record<string, number>>
   readonly streams: { readonly size: number; readonly cut: number }
   readonly unsentBytes: number
   readonly eventLoop: Delays
   readonly process: ProcessFigures
 }
 
-/** One line: by its labels, and in a histogram by its own name. */
+/** One line: by its labels, and in a histogram or summary by its own name. */
 interface Sample {
   readonly labels: Readonly<Record<string, string | number>>
   readonly value: number
   readonly metricName?: string
 }
 
-/** A metric, its help text, and how its values are come by. */
+/** A metric: docs/operations.md has a row for each, made from this. */
 interface Family {
   readonly type: 'counter' | 'gauge' | 'histogram' | 'summary'
   readonly help: string
+  /** Beside those that its type brings. */
+  readonly labels: readonly string[]
+  /** How the values of several servers on one store come together; nothing where they do not. */
+  readonly over?: 'sum' | 'max' | 'min'
   values(measured: Measured): readonly Sample[]
 }
 
-/** What each server counts for itself, by namespace and operation: to be added up over servers. */
-const counted: Readonly<Record<string, Family>> = {
-  baton_grants_total: bySeries('Grants, to those who asked and to those who waited.', ({ grants }) => grants),
-  baton_hand_overs_total: bySeries('Grants that went to somebody who had waited.', ({ handOvers }) => handOvers),
+const BY_OPERATION = ['namespace', 'operation'] as const
+
+/** What each server has caused itself, by namespace and operation. */
+const caused: Readonly<Record<string, Family>> = {
+  baton_grants_total: bySeries('Grants, to those who asked and to those who waited', ({ grants }) => grants),
+  baton_hand_overs_total: bySeries(
+    'Of these, the ones that went to somebody who had waited',
+    ({ handOvers }) => handOvers,
+  ),
   baton_skips_total: bySeries(
-    'Asks that were answered: this has been done already. Work that was saved.',
+    "Asks that were answered 'this has been done already', at once or after waiting: work that was saved",
     ({ skips }) => skips,
   ),
   baton_outcomes_total: {
     type: 'counter',
-    help: 'Grants that have ended, by how.',
+    help: 'Grants that have ended, by how: success, failure, cancelled, expired, revoked',
+    labels: [...BY_OPERATION, 'outcome'],
+    over: 'sum',
     values: ({ statistics }) =>
-      [...seriesOf(statistics)].flatMap((series) =>
-        Object.entries(series.outcomes).map(([outcome, value]) => ({
-          labels: { ...labelsOf(series), outcome },
-          value,
-        })),
-      ),
+      [...seriesOf(statistics)].flatMap((series) => {
+        const labels = labelsOf(series)
+        return Object.entries(series.outcomes).map(([outcome, value]) => ({ labels: { ...labels, outcome }, value }))
+      }),
   },
   baton_waiting_seconds: bySeriesInBuckets(
-    'How long those have waited who stood in line, until they were granted or told.',
+    'How long those have waited who stood in line, until they were granted or told; whoever left by itself is not in it',
     'baton_waiting_seconds',
     ({ waiting }) => waiting,
   ),
   baton_holding_seconds: bySeriesInBuckets(
-    'How long grants were held until their holder has reported success or failure.',
+    'How long grants were held until success or failure was reported',
     'baton_holding_seconds',
     ({ holding }) => holding,
   ),
 }
 
 /** What the store says: the same at every server on it. */
-const gauged: Readonly<Record<string, Family>> = {
+const ofTheStore: Readonly<Record<string, Family>> = {
   baton_queue_depth: {
     type: 'gauge',
-    help: 'Those who wait now, in the whole store.',
+    help: 'Those who wait now',
+    labels: BY_OPERATION,
+    over: 'max',
     values: ({ statistics, gauged }) => queueDepths(statistics, gauged),
   },
-  baton_waiters: ofStore('Those who wait now, in the whole store, in all namespaces.', ({ waiters }) => waiters),
-  baton_grants_active: ofStore('Grants that live now, in the whole store.', ({ grants }) => grants),
-  baton_resources: ofStore('Resources that the store knows something of.', ({ resources }) => resources),
-  baton_sessions: ofStore('Sessions that are alive, in the whole store.', ({ sessions }) => sessions),
-  baton_store_up: gauge('Whether the store answers this server.', ({ gauged }) => (gauged ? 1 : 0)),
+  baton_waiters: counted('Those who wait now, for whatever', ({ waiters }) => waiters),
+  baton_grants_active: counted('Grants that live now', ({ grants }) => grants),
+  baton_resources: counted('Resources that the store knows something of', ({ resources }) => resources),
+  baton_sessions: counted('Sessions that are alive', ({ sessions }) => sessions),
+  baton_store_up: gauge('min', '1 while the store answers this server within a second, else 0', ({ gauged }) =>
+    gauged ? 1 : 0,
+  ),
 }
 
-/** What there is of this server and its process. */
-const own: Readonly<Record<string, Family>> = {
-  baton_streams: gauge('Streams that are open: WebSockets and event streams.', ({ streams }) => streams.size),
-  baton_streams_cut_total: {
-    type: 'counter',
-    help: 'Readers that were cut because they were too slow.',
-    values: ({ streams }) => [sample(streams.cut)],
-  },
-  baton_unsent_bytes: gauge('What is held for those who have not read it yet.', ({ unsentBytes }) => unsentBytes),
+/** What there is of this server. */
+const ofTheServer: Readonly<Record<string, Family>> = {
   baton_store_step_seconds: {
     type: 'histogram',
-    help: 'How long the store takes for a step, or for all that are asked for together, until it is durable.',
+    help:
+      'How long the store takes for a step, or for all that are asked for together, until it is durable: ' +
+      'the sync of the file store, the transaction of MySQL, next to nothing in memory',
+    labels: [],
+    over: 'sum',
     values: ({ statistics }) =>
       statistics ? bucketSamples('baton_store_step_seconds', statistics.storeSteps, {}) : [],
   },
+  baton_requests_total: {
+    type: 'counter',
+    help: 'Requests that were answered, whatever path they came by, by their type',
+    labels: ['type'],
+    over: 'sum',
+    values: ({ requests }) => Object.entries(requests).map(([type, value]) => ({ labels: { type }, value })),
+  },
+  baton_refusals_total: {
+    type: 'counter',
+    help: 'Answers that were refusals, by their error code',
+    labels: ['code'],
+    over: 'sum',
+    values: ({ refusals }) => Object.entries(refusals).map(([code, value]) => ({ labels: { code }, value })),
+  },
+  baton_streams: gauge('sum', 'WebSockets and event streams that are open', ({ streams }) => streams.size),
+  baton_streams_cut_total: counter('Readers that were cut because they were too slow', ({ streams }) => streams.cut),
+  baton_unsent_bytes: gauge(
+    'sum',
+    'What is held in memory for those who have not read it yet',
+    ({ unsentBytes }) => unsentBytes,
+  ),
   baton_event_loop_delay_seconds: {
     type: 'summary',
-    help: 'How late the event loop is. Quantiles are of the time since somebody asked before, 10 s at least.',
+    help:
+      'How late the event loop is. Quantiles are of the time since somebody asked before, 10 s at least; ' +
+      'measured from the first time that anybody asks',
+    labels: [],
+    over: 'max',
     values: ({ eventLoop: { quantiles, sum, count } }) => [
       ...quantiles.map(({ quantile, delay }) => ({ labels: { quantile }, value: delay })),
       { ...sample(sum), metricName: 'baton_event_loop_delay_seconds_sum' },
       { ...sample(count), metricName: 'baton_event_loop_delay_seconds_count' },
     ],
   },
-  baton_process_cpu_seconds_total: {
-    type: 'counter',
-    help: 'What the process has used of the processor.',
-    values: ({ process }) => [sample(process.cpuSeconds)],
-  },
-  baton_process_resident_memory_bytes: gauge('Memory of the process.', ({ process }) => process.residentBytes),
-  baton_process_heap_bytes: gauge('Memory in the JavaScript heap.', ({ process }) => process.heapBytes),
-  baton_process_open_fds: gauge('Open file descriptors, where the system says so.', ({ process }) => process.openFiles),
-  baton_process_max_fds: gauge('How many file descriptors there may be.', ({ process }) => process.maxFiles),
+}
+
+/** What there is of its process. */
+const ofTheProcess: Readonly<Record<string, Family>> = {
+  baton_process_cpu_seconds_total: counter(
+    'What the process has used of the processor',
+    ({ process }) => process.cpuSeconds,
+  ),
+  baton_process_resident_memory_bytes: gauge('sum', 'Memory of the process', ({ process }) => process.residentBytes),
+  baton_process_heap_bytes: gauge('sum', 'Of that, the JavaScript heap', ({ process }) => process.heapBytes),
+  baton_process_open_fds: gauge(
+    'sum',
+    'Open file descriptors; on Linux 6.2 and newer',
+    ({ process }) => process.openFiles,
+  ),
+  baton_process_max_fds: gauge('sum', 'How many of them there may be', ({ process }) => process.maxFiles),
   baton_process_start_time_seconds: gauge(
-    'When the process began, since 1970.',
+    'min',
+    'When the process began, since 1970',
     ({ process }) => process.startedSeconds,
   ),
   baton_build_info: {
     type: 'gauge',
-    help: 'Always 1: which version this is, on which Node.js, over which store.',
+    help: 'Always 1: which version, on which Node.js, over which store',
+    labels: ['version', 'node_version', 'store_id'],
     values: ({ version, storeId }) => [
       { labels: { version, node_version: process.version, store_id: storeId }, value: 1 },
     ],
   },
 }
 
-/** Every metric, by its name. The table in docs/operations.md has a row for each. */
-export const families: Readonly<Record<string, Family>> = { ...counted, ...gauged, ...own }
+/** Every metric, by its name. */
+export const families: Readonly<Record<string, Family>> = { ...caused, ...ofTheStore, ...ofTheServer, ...ofTheProcess }
 
 function sample(value: number): Sample {
   return { labels: {}, value }
 }
 
-function gauge(help: string, read: (measured: Measured) => number | undefined): Family {
-  return {
-    type: 'gauge',
-    help,
-    values(measured) {
-      const value = read(measured)
-      return value === undefined ? [] : [sample(value)]
-    },
-  }
+function counter(help: string, read: (measured: Measured) => number): Family {
+  return { type: 'counter', help, labels: [], over: 'sum', values: (measured) => [sample(read(measured))] }
 }
 
-function ofStore(help: string, read: (counts: Gauged['counts']) => number): Family {
-  return gauge(help, ({ gauged }) => gauged && read(gauged.counts))
+function gauge(over: Family['over'], help: string, read: (measured: Measured) => number | undefined): Family {
+  const values = (measured: Measured) => {
+    const value = read(measured)
+    return value === undefined ? [] : [sample(value)]
+  }
+  return { type: 'gauge', help, labels: [], ...(over && { over }), values }
+}
+
+function counted(help: string, read: (counts: Gauged['counts']) => number): Family {
+  return gauge('max', help, ({ gauged }) => gauged && read(gauged.counts))
 }
 
 function seriesOf(statistics: Statistics | undefined): Iterable<Series> {
@@ -152,21 +199,15 @@ function labelsOf({ namespace, operation }: Series) {
 }
 
 function bySeries(help: string, read: (series: Series) => number): Family {
-  return {
-    type: 'counter',
-    help,
-    values: ({ statistics }) =>
-      Array.from(seriesOf(statistics), (series) => ({ labels: labelsOf(series), value: read(series) })),
-  }
+  const values = ({ statistics }: Measured) =>
+    Array.from(seriesOf(statistics), (series) => ({ labels: labelsOf(series), value: read(series) }))
+  return { type: 'counter', help, labels: BY_OPERATION, over: 'sum', values }
 }
 
-function bySeriesInBuckets(help: string, name: string, bucketsOf: (series: Series) => Buckets): Family {
-  return {
-    type: 'histogram',
-    help,
-    values: ({ statistics }) =>
-      Array.from(seriesOf(statistics), (series) => bucketSamples(name, bucketsOf(series), labelsOf(series))).flat(),
-  }
+function bySeriesInBuckets(help: string, name: string, read: (series: Series) => Buckets): Family {
+  const values = ({ statistics }: Measured) =>
+    Array.from(seriesOf(statistics), (series) => bucketSamples(name, read(series), labelsOf(series))).flat()
+  return { type: 'histogram', help, labels: BY_OPERATION, over: 'sum', values }
 }
 
 function bucketSamples(name: string, { bounds, counts, sum }: Buckets, labels: Sample['labels']): Sample[] {
@@ -175,12 +216,11 @@ function bucketSamples(name: string, { bounds, counts, sum }: Buckets, labels: S
     count += each
     return { labels: { ...labels, le: bounds[index] ?? '+Inf' }, value: count, metricName: `${name}_bucket` }
   })
-  samples.push({ labels, value: sum, metricName: `${name}_sum` })
-  samples.push({ labels, value: count, metricName: `${name}_count` })
+  samples.push({ labels, value: sum, metricName: `${name}_sum` }, { labels, value: count, metricName: `${name}_count` })
   return samples
 }
 
-/** Nothing where the store does not say. An operation that was seen and that nobody waits for has none. */
+/** Nothing where the store does not say. For an operation that was seen here it is 0 where nobody waits. */
 function queueDepths(statistics: Statistics | undefined, { queues }: Partial<Gauged> = {}): readonly Sample[] {
   if (!statistics || !queues) return []
   const depths = new Map<Series, number>(Array.from(statistics.series(), (series) => [series, 0]))

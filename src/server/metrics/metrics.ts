@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
-import { processMs, type Service, type Timers } from '../../service/index.ts'
+import type { Service, Timers } from '../../service/index.ts'
 import { EventLoopDelay } from './event-loop-delay.ts'
 import { families, type Measured } from './families.ts'
 import { processFigures } from './process-figures.ts'
@@ -38,7 +38,7 @@ interface Collected {
 class Metrics {
   readonly #app: FastifyInstance
   readonly #options: MetricsOptions
-  readonly #eventLoop = new EventLoopDelay(processMs)
+  readonly #eventLoop: EventLoopDelay
   #registry: Registry | undefined
   #measured: Measured | undefined
   #collecting: Promise<Collected> | undefined
@@ -48,10 +48,11 @@ class Metrics {
   constructor(app: FastifyInstance, options: MetricsOptions) {
     this.#app = app
     this.#options = options
+    this.#eventLoop = new EventLoopDelay(() => options.service.nowMs())
   }
 
   async read(): Promise<Collected> {
-    if (this.#last && processMs() - this.#collectedMs < KEPT_MS) return this.#last
+    if (this.#last && this.#options.service.nowMs() - this.#collectedMs < KEPT_MS) return this.#last
     this.#collecting ??= this.#collect().finally(() => {
       this.#collecting = undefined
     })
@@ -74,7 +75,7 @@ class Metrics {
       texts.push(await registry.getSingleMetricAsString(name))
     }
     this.#last = { text: `${texts.join('\n')}\n`, type: registry.contentType }
-    this.#collectedMs = processMs()
+    this.#collectedMs = this.#options.service.nowMs()
     return this.#last
   }
 
@@ -87,6 +88,8 @@ class Metrics {
       storeId: service.storeId,
       statistics: service.statistics,
       gauged,
+      requests: service.statistics?.answers.requests ?? {},
+      refusals: service.statistics?.answers.refusals ?? {},
       streams,
       unsentBytes: unsent.bytes,
       eventLoop: this.#eventLoop.read(),

@@ -1,6 +1,7 @@
 import { defaultPolicy, type Policy } from '../../core/index.ts'
 import type { Overview, PastGrant } from '../../protocol/index.ts'
 import type { Address, QueueDepth, StoreEvent } from '../../stores/store.ts'
+import { Answers } from './answers.ts'
 import { Buckets } from './buckets.ts'
 import { type Key, Keys } from './keys.ts'
 import type { Series } from './series.ts'
@@ -34,6 +35,7 @@ export interface StatisticsOptions {
 export class Statistics {
   /** How long this process has waited for the store to take a step, or all that were asked for together. */
   readonly storeSteps = new Buckets(STEP_BOUNDS)
+  readonly answers = new Answers()
   readonly #keys: Keys
   readonly #all: Window
   readonly #timelines = new Timelines()

@@ -1,0 +1,59 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import { newWorld } from '../src/testing/unit/server-world.ts'
+import { pathTo, root } from './deploy/files.ts'
+import { panelQueries, readDashboard } from './deploy/queries.ts'
+
+/* What promtool, which comes with Prometheus, finds wrong with what a server tells and with the files of deploy/. */
+
+const run = promisify(execFile)
+const folder = mkdtempSync(join(tmpdir(), 'baton-promtool-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+test('nothing is wrong with the metrics of a server', async () => {
+  const world = newWorld({ version: '1.2.3' })
+  const ask = { operation: 'pull', resource: 'r', hold: '1' }
+  const { body } = await world.post('/v1/acquire', { ...ask, node: 'a', owner: 'a' })
+  await world.post('/v1/acquire', { ...ask, node: 'b', owner: 'b' })
+  await world.post('/v1/release', { ...ask, node: 'a', owner: 'a', fence: body.fence, outcome: 'success' })
+  await world.post('/v1/release', { ...ask, node: 'a', owner: 'a', fence: 99, outcome: 'success' })
+  // The event loop is measured from the first time on.
+  await world.get('/metrics')
+  await expect
+    .poll(async () => {
+      world.clock.jump(10_000)
+      return (await world.get('/metrics')).body
+    })
+    .toContain('quantile="0.99"')
+  const { body: text } = await world.get('/metrics')
+  expect(text).toContain('baton_refusals_total{code=')
+  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' })
+})
+
+test('nothing is wrong with the alerts, nor with the configuration that names them', async () => {
+  const { stdout } = await run('promtool', ['check', 'config', pathTo('prometheus.yaml')])
+  expect(stdout).toContain('SUCCESS: 1 rule files found')
+  await run('promtool', ['check', 'rules', pathTo('prometheus-rules.yaml')])
+})
+
+test('alerts come when they should, and only then', async () => {
+  await run('promtool', ['test', 'rules', join(root, 'test/deploy/prometheus-rules.test.yaml')])
+})
+
+test('every query of the dashboard is one that Prometheus understands', async () => {
+  const rules = panelQueries(readDashboard()).map(({ text }, index) => ({
+    record: `query:${index}`,
+    expr: text.replaceAll('$__rate_interval', '5m').replaceAll(/\$\{?\w+\}?/g, 'x'),
+  }))
+  const path = join(folder, 'queries.yaml')
+  writeFileSync(path, stringify({ groups: [{ name: 'dashboard', rules }] }))
+  const { stdout } = await run('promtool', ['check', 'rules', path])
+  expect(stdout).toContain(`SUCCESS: ${rules.length} rules found`)
+  expect(rules.length).toBeGreaterThan(25)
+})
