@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { builtInOperations, defaultNamespacePolicy } from '../../core/index.ts'
 import type { Token } from '../../protocol/index.ts'
+import { Service } from '../../service/index.ts'
+import { openMemoryStore } from '../../stores/memory/index.ts'
 import type { Store } from '../../stores/store.ts'
+import { SimulatedClock } from '../../testing/index.ts'
 import { newWorld, quiet, type World } from '../../testing/unit/server-world.ts'
+import { buildApp } from '../app.ts'
 import { EventLoopDelay } from './event-loop-delay.ts'
 import { families } from './families.ts'
 
@@ -141,6 +145,22 @@ test('two servers in one process are told apart', async () => {
   await ask(one, 'a')
   expect((await read(one)).get(`baton_grants_total${PULL}}`)).toBe(1)
   expect((await read(other)).has(`baton_grants_total${PULL}}`)).toBe(false)
+})
+
+test('a server that was built without statistics tells the others', async () => {
+  const clock = new SimulatedClock()
+  const service = new Service({ store: openMemoryStore({ clock }), timers: clock })
+  const app = buildApp({ service, timers: clock })
+  onTestFinished(async () => {
+    await app.close()
+    await service.close()
+  })
+  const { statusCode, body } = await app.inject('/metrics')
+  expect([statusCode, body.includes('\nbaton_store_up 1\n'), body.includes('\nbaton_grants_total{')]).toEqual([
+    200,
+    true,
+    false,
+  ])
 })
 
 test('many who ask at once are told what was collected once', async () => {

@@ -44,8 +44,14 @@ export class Past {
     this.skips = 0
     this.outcome = undefined
     this.error = undefined
-    this.weight = 1 + Math.floor((operation.length + node.length + owner.length) / LONG)
     this.#endedAtMs = UNKNOWN
+  }
+
+  /** Of which resource it is counts too: its name is kept with it. */
+  weigh(namespace: string, resource: string): void {
+    const { operation, node, owner } = this
+    const length = namespace.length + resource.length + operation.length + node.length + owner.length
+    this.weight = 1 + Math.floor(length / LONG)
   }
 
   get hasEnded(): boolean {

@@ -134,13 +134,13 @@ export class Statistics {
   }
 
   #granted(event: EventOf<'granted'>): void {
-    const { atMs, handOver, waitedMs = 0 } = event
+    const { atMs, handOver, waitedMs } = event
     const { series, inNamespace } = this.#keyOf(event)
     if (!event.elsewhere) {
       series.grants++
       if (handOver) {
         series.handOvers++
-        series.waiting.addMs(waitedMs)
+        if (waitedMs !== undefined) series.waiting.addMs(waitedMs)
       }
     }
     inNamespace.window.granted(atMs)

@@ -97,7 +97,8 @@ export class Timelines {
     return grant
   }
 
-  #add({ grants }: Timeline, grant: Past): void {
+  #add({ namespace, resource, grants }: Timeline, grant: Past): void {
+    grant.weigh(namespace, resource)
     if (grants.length === 0 || grants[grants.length - 1]!.fence < grant.fence) grants.push(grant)
     else grants.splice(grants.findLastIndex(({ fence }) => fence < grant.fence) + 1, 0, grant)
     this.#weight += grant.weight

@@ -80,7 +80,7 @@ export class Window {
   }
 
   /** A grant went to one who had waited. */
-  handedOver(atMs: number, waitedMs: number): void {
+  handedOver(atMs: number, waitedMs: number | undefined): void {
     this.totals.handOvers++
     this.#at(atMs).handOvers++
     this.leftLine(atMs, waitedMs)
@@ -98,7 +98,7 @@ export class Window {
     this.#at(atMs)[what]++
   }
 
-  /** One of those who waited was granted or told. */
+  /** One of those who waited was granted or told. For how long, servers of an older version do not say. */
   leftLine(atMs: number, waitedMs: number | undefined): void {
     if (waitedMs !== undefined) this.#at(atMs).waited(waitedMs)
     this.lineChanged(atMs, -1)
