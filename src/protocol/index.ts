@@ -6,6 +6,7 @@ export { escapedLine, harmlessJson, oneLine, withEscapes } from './harmless.ts'
 export { isId } from './ids.ts'
 export { jsonBytes, LIMITS, QUOTAS, type Quota, type Quotas } from './limits.ts'
 export type { Overview, OverviewPoint, PastGrant, Tally } from './overview.ts'
+export { placed } from './placed.ts'
 export type { ReplyOf, Who } from './replies.ts'
 export type {
   Request,

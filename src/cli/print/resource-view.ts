@@ -1,6 +1,6 @@
 import type { ResourceStatus } from '../../client/api.ts'
 import type { GrantView, ResourceView, WaiterView } from '../../core/index.ts'
-import { formatDuration, oneLine, outcomeText, shortJson, whyText } from '../../protocol/index.ts'
+import { formatDuration, oneLine, outcomeText, placed, shortJson, whyText } from '../../protocol/index.ts'
 import { columns } from './columns.ts'
 import { type Colour, type Paint, plain } from './paint.ts'
 
@@ -68,16 +68,6 @@ function waiters(view: ResourceView, nowMs: number): Row[] {
   ])
   if (view.waiting > rows.length) rows.push(['waits', '', `and ${view.waiting - rows.length} more`])
   return rows
-}
-
-/** Every operation has a line of its own. Those who wait come oldest first, so their places are known by counting. */
-export function placed(waiters: readonly WaiterView[]): { readonly waiter: WaiterView; readonly position: number }[] {
-  const lengths = new Map<string, number>()
-  return waiters.map((waiter) => {
-    const position = (lengths.get(waiter.operation) ?? 0) + 1
-    lengths.set(waiter.operation, position)
-    return { waiter, position }
-  })
 }
 
 const SUFFIXES: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd', other: 'th' }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { WaitReason } from '../../core/index.ts'
+import { placed } from '../../protocol/placed.ts'
 import { grantView, NOW_MS, pageRow, waiterView } from '../../testing/unit/page-rows.ts'
 import { cutId } from './cut.ts'
 import { endedOf } from './ended.ts'
 import { nextStep } from './next-step.ts'
-import { placesOf } from './places.ts'
 import { progressOf } from './progress.ts'
 import { hashOf, type PageRoute, routeFrom } from './route.ts'
 import { summaryOf } from './summary.ts'
@@ -80,7 +80,7 @@ describe('what comes next', () => {
 
 test('each queue of a resource has places of its own', () => {
   const waiters = [waiterView(), waiterView({ operation: 'delete' }), waiterView({ node: 'node-c' })]
-  expect(placesOf(waiters).map(({ place }) => place)).toEqual([1, 1, 2])
+  expect(placed(waiters).map(({ position }) => position)).toEqual([1, 1, 2])
 })
 
 describe('a timeline', () => {

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { oneLine } from '../../protocol/harmless.ts'
+import { placed } from '../../protocol/placed.ts'
 import { whyText } from '../../protocol/why-text.ts'
 import { cutId } from '../model/cut.ts'
 import { type DetailView, QUEUE_PAGE } from '../model/detail.ts'
-import { placesOf } from '../model/places.ts'
 import { type Row, whyNow } from '../model/why.ts'
 import { dashboard } from './state.ts'
 import { Age, nowMs } from './time.tsx'
@@ -18,7 +18,7 @@ export function QueueCard({ detail, row }: { detail: DetailView; row: Row }) {
     page.value = to
     dashboard.detail.wantsWhole = to > 0
   }
-  const places = placesOf(detail.waiters).slice(at * QUEUE_PAGE, (at + 1) * QUEUE_PAGE)
+  const places = placed(detail.waiters).slice(at * QUEUE_PAGE, (at + 1) * QUEUE_PAGE)
   return (
     <section class="card queue" aria-labelledby="queue-title">
       <div class="card-head">
@@ -42,7 +42,7 @@ export function QueueCard({ detail, row }: { detail: DetailView; row: Row }) {
   )
 }
 
-function Places({ places, row }: { places: ReturnType<typeof placesOf>; row: Row }) {
+function Places({ places, row }: { places: ReturnType<typeof placed>; row: Row }) {
   const queues = whyNow(row, nowMs())
   if (places.length === 0) return <p class="note">Reading …</p>
   const hasRevision = places.some(({ waiter }) => waiter.revision !== undefined)
@@ -59,11 +59,14 @@ function Places({ places, row }: { places: ReturnType<typeof placesOf>; row: Row
           </tr>
         </thead>
         <tbody>
-          {places.map(({ waiter, place }) => {
+          {places.map(({ waiter, position }) => {
             const queue = queues.find(({ operation }) => operation === waiter.operation)
             return (
-              <tr key={`${waiter.operation}\n${waiter.node}\n${waiter.owner}`} title={queue && whyText(queue, place)}>
-                <td>{place.toLocaleString('en')}</td>
+              <tr
+                key={`${waiter.operation}\n${waiter.node}\n${waiter.owner}`}
+                title={queue && whyText(queue, position)}
+              >
+                <td>{position.toLocaleString('en')}</td>
                 <td>{cutId(waiter.node, 28)}</td>
                 <td>{oneLine(waiter.operation)}</td>
                 <td>
