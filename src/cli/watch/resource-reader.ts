@@ -4,7 +4,7 @@ import type { WireEvent } from '../../protocol/index.ts'
 import { type Address, nameOf, type WatchedResources } from './watched.ts'
 
 /** What is read from. */
-export interface Source {
+interface Source {
   /** What happens. The first one says that the stream is open. */
   events(signal: AbortSignal): AsyncIterable<WireEvent>
   /** All of them. */
@@ -12,7 +12,7 @@ export interface Source {
   one(address: Address): Promise<ResourceStatus>
 }
 
-export interface Pacing {
+interface Pacing {
   /** Monotonic. */
   nowMs(): number
   pause(ms: number, signal: AbortSignal): Promise<void>

