@@ -50,6 +50,7 @@ export const needs = [
   { name: 'chromium', package: 'chromium', tests: CHROMIUM },
   { name: 'strace', package: 'strace', tests: ['test/e2e/file-sync-order.test.ts'] },
   { name: 'promtool', package: 'prometheus', tests: ['test/deploy-promtool.test.ts'] },
+  { name: 'tmux', package: 'tmux', tests: ['test/e2e/status-watch.test.ts'] },
   { name: 'containerd', package: 'containerd', tests: CONTAINERD },
   { name: 'ctr', package: 'containerd', tests: CONTAINERD },
   { name: 'docker-registry', package: 'docker-registry', tests: CONTAINERD },

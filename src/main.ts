@@ -188,6 +188,9 @@ process.exitCode = await runCli(process.argv.slice(2), {
   entry: fileURLToPath(import.meta.url),
   version,
   env: process.env,
+  get stdin() {
+    return process.stdin
+  },
   stdout: process.stdout,
   stderr: process.stderr,
 })

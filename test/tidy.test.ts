@@ -51,6 +51,7 @@ const RAW_OUTPUT = {
   'src/cli/print/say.ts': 'makes it harmless',
   'src/cli/print/paint.ts': 'writes escape sequences of its own',
   'src/cli/commands/status.ts': 'paints what print/resource-view.ts has made harmless',
+  'src/cli/watch/terminal.ts': 'draws lines that watch/screen.ts has made harmless',
   'src/cli/run/waiting-line.ts': 'cuts what it has made harmless to the width of the terminal',
   'src/cli/demo/': 'draws a picture of what it has played itself',
 }

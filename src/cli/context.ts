@@ -1,4 +1,4 @@
-import type { Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import type { Command } from 'commander'
 import type { ServeConfig } from './config/serve-config.ts'
 
@@ -56,9 +56,14 @@ interface RestoreChoice {
 
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number }
 
+/** Where keys come from. */
+export type Input = Readable & { readonly isTTY?: boolean; setRawMode?(isRaw: boolean): unknown }
+
 /** Everything that a command uses of the world around it. */
 export interface CliContext extends Wiring {
   readonly env: NodeJS.ProcessEnv
+  /** To touch it is to open it, and a program that is run by this one may want it: only by whoever reads keys. */
+  readonly stdin: Input
   readonly stdout: Output
   readonly stderr: Output
 }
