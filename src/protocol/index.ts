@@ -34,4 +34,4 @@ export {
 export type { NamedToken, Role, Token } from './token-schema.ts'
 export { type Trace, traceIn } from './trace.ts'
 export { TRACEPARENT } from './traceparent.ts'
-export { whyText } from './why-text.ts'
+export { isStuck, whyText } from './why-text.ts'
