@@ -11,7 +11,7 @@ const key = { operation: 'lock', resource: 'r' }
 
 /** A WebSocket, what it was sent, and how it was closed. */
 async function stream(world: World) {
-  const webSocket = new WebSocket((await world.url()).replace('http', 'ws') + '/v1/stream')
+  const webSocket = new WebSocket(`${(await world.url()).replace('http', 'ws')}/v1/stream`)
   onTestFinished(() => webSocket.terminate())
   const frames: ServerFrame[] = []
   let look = () => {}

@@ -37,7 +37,7 @@ function broken(store: Store): Store {
 
 /** What a WebSocket is told about these requests, and the id of its upgrade. */
 async function streamed(world: World, requests: readonly object[], headers = {}): Promise<{ requestId: unknown }> {
-  const webSocket = new WebSocket((await world.url()).replace('http', 'ws') + '/v1/stream', { headers })
+  const webSocket = new WebSocket(`${(await world.url()).replace('http', 'ws')}/v1/stream`, { headers })
   onTestFinished(() => webSocket.terminate())
   let requestId: unknown
   webSocket.on('upgrade', (response) => {

@@ -11,9 +11,9 @@ import {
   STREAM_PROTOCOL,
   streamRoute,
 } from '../../protocol/index.ts'
-import type { Log, Service, Timers } from '../../service/index.ts'
+import type { Service, Timers } from '../../service/index.ts'
 import type { Accounts } from '../accounts.ts'
-import type { Admission, Admitted } from '../admission.ts'
+import type { Admission } from '../admission.ts'
 import { check, isRequestType } from '../check.ts'
 import { DEPTH_MAX, isTooDeep } from '../depth.ts'
 import type { FairQueue } from '../fair-queue.ts'
