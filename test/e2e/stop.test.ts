@@ -23,7 +23,7 @@ test('a server on a file store, restarted under load: leases, places in line and
   await until('work goes on', () => load.turns() > before + 50)
   expect(await load.finish()).toEqual({ trouble: [], order: [0, 1, 2, 3, 4, 5] })
   expect(troubleIn((await second.stop()).stderr)).toEqual([])
-}, 60_000)
+}, 120_000)
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
   '%s: the log says that it stops and that it has, and the exit code is 0',

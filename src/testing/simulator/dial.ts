@@ -107,6 +107,21 @@ class SimulatedStream {
     this.#back.breakOff(this.#told(() => this.#endHere('connection reset')))
   }
 
+  get server(): SimulatedServer {
+    return this.#server
+  }
+
+  /** As a server does that is about to stop. */
+  drain(): void {
+    if (!this.#connection || this.#isOverThere || this.#process.isDead) return
+    this.#network.drains++
+    this.#connection.drain()
+  }
+
+  leave(): void {
+    if (!this.#isOverThere && !this.#process.isDead && this.#connection) this.#endByServer()
+  }
+
   #told(tell: () => void): (() => void) | undefined {
     return this.#network.random.chance(TOLD_RATE) ? tell : undefined
   }

@@ -36,6 +36,13 @@ function damage(world: World, fault: Fault): () => void {
       server.crash()
       return () => server.start()
     }
+    case 'drain-server': {
+      const streams = [...network.streams].filter(({ server }) => server === servers[fault.server])
+      for (const stream of streams) stream.drain?.()
+      return () => {
+        for (const stream of streams) stream.leave?.()
+      }
+    }
     case 'partition': {
       const client = clients[fault.client]!.name
       const server = servers[fault.server]!.name

@@ -8,6 +8,16 @@ import type { Swarm } from './plan.ts'
 import { Process, type Scheduler } from './scheduler.ts'
 import type { SimulatedServer } from './server.ts'
 
+interface CutStream {
+  cut(): void
+  /** The server at its other end; absent where it is none that can be told to move. */
+  readonly server?: SimulatedServer
+  /** Its server says that it is about to stop. */
+  drain?(): void
+  /** And ends it, where it is still there. */
+  leave?(): void
+}
+
 /** Messages are late, lost, doubled and out of order; links are cut one way or both. */
 export class Network {
   readonly #scheduler: Scheduler
@@ -15,8 +25,10 @@ export class Network {
   readonly #swarm: Swarm
   readonly #cuts = new Map<string, number>()
   readonly #itself: Process
-  /** What can be cut: streams of events, and connections. */
-  readonly streams = new Set<{ cut(): void }>()
+  /** What can be cut: streams of events, and connections, which can also be told to move. */
+  readonly streams = new Set<CutStream>()
+  /** How often a connection was told to move. */
+  drains = 0
   /** How often a connection was broken, and how often somebody in between did not let one be made. */
   breaks = 0
   forbidden = 0

@@ -64,7 +64,8 @@ export interface Action {
 /** Something that goes wrong, and for how long. */
 export type Fault = { readonly atMs: number; readonly forMs: number } & (
   | { readonly kind: 'pause-client' | 'crash-client'; readonly client: number }
-  | { readonly kind: 'pause-server' | 'crash-server'; readonly server: number }
+  /** `drain-server`: it tells its streams to move, and ends those that have not. */
+  | { readonly kind: 'pause-server' | 'crash-server' | 'drain-server'; readonly server: number }
   | {
       readonly kind: 'partition'
       readonly client: number
@@ -91,8 +92,18 @@ export function planOf(seed: number): Plan {
     seed,
     swarm,
     actions: actions.sort((a, b) => a.atMs - b.atMs),
-    faults: faults.sort((a, b) => a.atMs - b.atMs),
+    faults: withDrains(seed, swarm, faults).sort((a, b) => a.atMs - b.atMs),
   }
+}
+
+/** Half of the breaks of streams are announced. Drawn apart, so that all else in the plan of a seed is as it was before there were any. */
+function withDrains(seed: number, { servers }: Swarm, faults: readonly Fault[]): Fault[] {
+  const random = seededRandom(seed ^ 0xd7a1)
+  return faults.map((fault): Fault => {
+    if (fault.kind !== 'reset-streams' || random.chance(0.5)) return fault
+    const { atMs, forMs } = fault
+    return { kind: 'drain-server', server: random.integer(servers), atMs, forMs }
+  })
 }
 
 const CRASHES = 6

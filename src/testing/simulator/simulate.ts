@@ -29,6 +29,7 @@ export interface Counts {
   readonly reconnects: number
   /** Connections that broke, streams that were not to be had, and asks that the server was told to forget. */
   readonly breaks: number
+  readonly drains: number
   readonly forbidden: number
   readonly acknowledged: number
   readonly eventsObserved: number
@@ -151,9 +152,9 @@ function countsOf(world: World, plan: Plan, observers: readonly Observer[]): Cou
     (sum, { transport, messages }) => sum + transport.reconnects + messages.reconnects,
     world.reconnects,
   )
-  const { breaks, forbidden } = world.network
+  const { breaks, drains, forbidden } = world.network
   const sum = (of: 'heard' | 'resumed') => observers.reduce((total, observer) => total + observer[of], 0)
   const observed = { eventsObserved: sum('heard'), resets: sum('resumed') }
   const { steps } = world.scheduler
-  return { ...counts, ...observed, steps, reconnects, breaks, forbidden, faults: plan.faults.length }
+  return { ...counts, ...observed, steps, reconnects, breaks, drains, forbidden, faults: plan.faults.length }
 }
