@@ -184,23 +184,6 @@ test('a silent holder is shown as stuck, with the reason, wherever one looks', a
   await page.locator('.row.stuck', { hasText: 'report/monthly' }).waitFor()
 })
 
-test('ids and errors of others are text, and cannot hide anything', async () => {
-  const hostile = '<img src=x onerror=alert(1)>\u202egnp.exe'
-  const { fence } = await stage.post('/v1/acquire', { operation: 'once', resource: hostile, node: '"><b>n' })
-  await stage.post('/v1/release', {
-    operation: 'once',
-    resource: hostile,
-    owner: '"><b>n',
-    fence,
-    outcome: 'failure',
-    error: '<script>\u001b[2J',
-  })
-  await open(resourceHash(hostile))
-  await page.locator('.outcome', { hasText: 'failure: <script> [2J' }).waitFor()
-  expect(await page.locator('h1').textContent()).toBe('<img src=x onerror=alert(1)>\\u202egnp.exe')
-  expect(await page.locator('main img, main b, main script').count()).toBe(0)
-})
-
 test('who may only look sees no button that acts', async () => {
   const other = await openPage(browser, { origin: stage.server.url })
   await other.page.goto(url(resourceHash(lock.resource)))
@@ -236,6 +219,23 @@ test.each<[Scheme, number]>([
     if (PICTURES.has(`${view}-${name}`)) await page.screenshot({ path: join(shots, `dashboard-${view}-${name}.png`) })
   }
   await page.setViewportSize({ width: 1440, height: 900 })
+})
+
+test('ids and errors of others are text, and cannot hide anything', async () => {
+  const hostile = '<img src=x onerror=alert(1)>\u202egnp.exe'
+  const { fence } = await stage.post('/v1/acquire', { operation: 'once', resource: hostile, node: '"><b>n' })
+  await stage.post('/v1/release', {
+    operation: 'once',
+    resource: hostile,
+    owner: '"><b>n',
+    fence,
+    outcome: 'failure',
+    error: '<script>\u001b[2J',
+  })
+  await open(resourceHash(hostile))
+  await page.locator('.outcome', { hasText: 'failure: <script> [2J' }).waitFor()
+  expect(await page.locator('h1').textContent()).toBe('<img src=x onerror=alert(1)>\\u202egnp.exe')
+  expect(await page.locator('main img, main b, main script').count()).toBe(0)
 })
 
 test('a server that goes away is missed, and found again', async () => {

@@ -1,5 +1,5 @@
 import type { ResourceStatus } from '../../client/api.ts'
-import type { GrantView, ResourceView, WaiterView } from '../../core/index.ts'
+import type { GrantView, ResourceView } from '../../core/index.ts'
 import { formatDuration, oneLine, outcomeText, placed, shortJson, whyText } from '../../protocol/index.ts'
 import { columns } from './columns.ts'
 import { type Colour, type Paint, plain } from './paint.ts'

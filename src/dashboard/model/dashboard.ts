@@ -1,4 +1,6 @@
 import { signal } from '@preact/signals'
+import type { Policy } from '../../core/index.ts'
+import { policyOf, rowOf } from '../../core/policy.ts'
 import type { GatheredEvent, Overview, Who } from '../../protocol/index.ts'
 import { type Deed, Deeds } from './actions.ts'
 import { Detail } from './detail.ts'
@@ -42,6 +44,7 @@ export class Dashboard {
   readonly refresher: Refresher
   readonly detail: Detail
   readonly #timers: PageTimers
+  readonly #policy = signal<Policy | undefined>(undefined)
   #isVisible = true
   #beats = 0
   #cancelBeat = () => {}
@@ -101,6 +104,12 @@ export class Dashboard {
     return contact.state === 'live' ? contact.who : undefined
   }
 
+  /** What those who wait for an operation do when it succeeds; nothing where the policy is not known. */
+  onSuccess(namespace: string, operation: string): 'skip' | 'next' | undefined {
+    const policy = this.#policy.value
+    return policy && rowOf(policyOf(policy, namespace), { operation })?.waitersOnSuccess
+  }
+
   /** Whether deeds of operators may be asked for. */
   get mayAct(): boolean {
     return this.who?.role === 'admin' || this.who?.role === 'anybody'
@@ -142,6 +151,7 @@ export class Dashboard {
     this.detail.touch()
     void this.detail.beat()
     void this.#readOverview()
+    void this.#readPolicy()
     void this.#list()
   }
 
@@ -200,6 +210,11 @@ export class Dashboard {
     if (this.#beats % BEATS_AN_OVERVIEW === 0 || !this.#isVisible) void this.#readOverview()
     const isDue = this.#timers.monoMs() - this.#listedAtMs > RELIST_MS
     if (this.refresher.hasLostTrack && isDue && this.listing.loading.value.state !== 'reading') void this.#list()
+  }
+
+  async #readPolicy(): Promise<void> {
+    const reply = await this.stream.request({ type: 'get-policy' }).catch(() => undefined)
+    if (reply?.status === 'policy') this.#policy.value = reply.policy
   }
 
   async #readOverview(): Promise<void> {

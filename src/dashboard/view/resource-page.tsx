@@ -90,7 +90,10 @@ function WhyCard({ row }: { row: Row }) {
       <h2 id="why-title">Why is this waiting?</h2>
       {queues.map((queue) => {
         const text = whyText(queue)
-        const next = nextStep(queue, view.waiters)
+        const next = nextStep(queue, {
+          waiters: view.waiters,
+          onSuccess: dashboard.onSuccess(view.namespace, queue.operation),
+        })
         return (
           <div key={queue.operation} class="why-queue">
             <p class="why-count">
