@@ -158,7 +158,7 @@ test('what a filter shows is forgotten as a whole, once its number was typed', a
   await open(`#/?q=sha256%3A${prefix}&state=kept&namespace=staging`)
   const isMeant = (number: number) => number % 5 === 0 && number % 8 !== 0 && layer(number).includes(`sha256:${prefix}`)
   const meant = Array.from({ length: RESOURCES }, (_, number) => number).filter(isMeant)
-  await page.getByRole('button', { name: 'Forget these …' }).click()
+  await page.getByRole('button', { name: `Forget these ${meant.length} …` }).click()
   const dialog = page.getByRole('dialog', { name: `Forget ${meant.length} kept successes?` })
   const button = dialog.getByRole('button', { name: 'Forget' })
   expect(await button.isDisabled()).toBe(true)

@@ -33,6 +33,8 @@ export class Dashboard {
   readonly rows = new Rows()
   readonly feed = new Feed()
   readonly overview = signal<Overview | undefined>(undefined)
+  /** Why the server, which answers, cannot say how it is doing: its store is away, for instance. */
+  readonly trouble = signal<string | undefined>(undefined)
   readonly route = signal<PageRoute>(routeFrom(''))
   readonly selection = signal<Selection>(NOTHING_SELECTED)
   /** The time of the server by which everything on screen is shown: it moves for all of it together. */
@@ -221,6 +223,7 @@ export class Dashboard {
     const { namespace } = this.who ?? {}
     try {
       const reply = await this.stream.request({ type: 'get-overview', ...(namespace !== undefined && { namespace }) })
+      this.trouble.value = reply.status === 'refused' ? reply.message : undefined
       if (reply.status !== 'overview') return
       this.clock.set(reply.nowMs)
       this.overview.value = reply
