@@ -9,8 +9,11 @@ import { rolldown } from 'rolldown'
  */
 const INSTALLED = /^(mysql2|@opentelemetry\/api|protobufjs|bufferutil|utf-8-validate)(\/|$)/
 
-/** What Fastify has for the schemas, logs and tests of a server. This one does without: see `server/connections.ts`. */
-const UNUSED = /^(@fastify\/ajv-compiler|@fastify\/fast-json-stringify-compiler|light-my-request|pino)$/
+/**
+ * What Fastify has for the schemas and tests of a server, and what pino has for logs that are written by a thread of their own.
+ * This one does without: see `server/connections.ts` and `server/json-lines.ts`.
+ */
+const UNUSED = /^(@fastify\/ajv-compiler|@fastify\/fast-json-stringify-compiler|light-my-request|thread-stream)$/
 const unused = {
   name: 'unused',
   resolveId: (id) => (UNUSED.test(id) ? '\0unused' : undefined),

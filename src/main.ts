@@ -5,19 +5,21 @@ import {
   EXIT,
   Exit,
   exitOf,
+  paintFor,
   type RunningServer,
   runCli,
   type ServeConfig,
   type StoreMaintenance,
   UsageError,
 } from './cli/index.ts'
-import type { OpenStoreOptions, StoreKind } from './stores/kind.ts'
+import type { OpenStoreOptions, StoreFound, StoreKind } from './stores/kind.ts'
 import type { Store } from './stores/store.ts'
 import { examplesOf, loadKind, openStore, rowOf, storeTable } from './stores/table.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-/** Requests under way get this long at a stop; then their connections are cut. */
-const DRAIN_MS = 2_000
+/** From a signal to the end. Requests under way and streams get the first part of it; the rest is for the store. */
+const STOP_MS = 10_000
+const DRAIN_MS = 8_000
 
 async function serve({
   host,
@@ -32,16 +34,26 @@ async function serve({
   tls,
   audit: auditPath,
   reloadable,
+  logLevel: level,
+  logFormat = process.stderr.isTTY ? 'pretty' : 'json',
 }: ServeConfig): Promise<RunningServer> {
   // Only a server needs it, and to load it takes longer than most other commands do.
-  const { AuditFile, buildApp, jsonLines, limitsFor, listen, Reload, Service, Statistics, systemClock } = await import(
-    './server/index.ts'
-  )
+  const server = await import('./server/index.ts')
+  const { AuditFile, buildApp, limitsFor, listen, Reload, Service, Statistics, systemClock, systemTimers } = server
   const clock = systemClock()
-  const log = jsonLines((line) => process.stderr.write(`${line}\n`))
+  const write = (line: string) => process.stderr.write(`${line}\n`)
+  const log =
+    logFormat === 'json'
+      ? server.jsonLines(write, { level })
+      : server.prettyLines(write, { level, paint: paintFor(process.stderr, process.env) })
   const audit =
     auditPath === undefined ? undefined : openAudit(() => new AuditFile({ path: auditPath, log, wallMs: Date.now }))
-  const store = await openServedStore(url, { clock, policy, isPolicyChosen, log })
+  let found: StoreFound | undefined
+  const onFound = (store: StoreFound) => {
+    found = store
+  }
+  const onSession = log.isDebug ? server.sessionLog(log) : undefined
+  const store = await openServedStore(url, { clock, policy, isPolicyChosen, log, onFound, onSession })
   // A client may come to any server with any of its requests, and listens at one.
   await store.hearAll().catch(async (error: Error) => {
     await store.close()
@@ -68,19 +80,25 @@ async function serve({
     ...(tokens.length > 0 && { tokens }),
     ...(tls && { https: { ...tls, ...(tls.ca !== undefined && { requestCert: true, rejectUnauthorized: true }) } }),
   })
-  const stop = async () => {
-    const cut = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS)
-    await app.close()
-    clearTimeout(cut)
-    await service.close()
+  const close = () => {
     clock.stop()
     audit?.close()
   }
   const reload = new Reload(app, { log, tokens, tls, ...reloadable })
   try {
+    const at = await listen(app, { host, port })
+    const isOpenTo = tls?.ca === undefined ? 'on' : 'client certificates'
+    void server.logStart(log, service, {
+      ...{ url: at, version, resultLimit, quotas, tokens: tokens.length, tls: tls ? isOpenTo : 'off' },
+      store: { kind: rowOf(url).name, ...found },
+    })
     return {
-      url: await listen(app, { host, port }),
-      stop,
+      url: at,
+      async stop() {
+        const times = { timers: systemTimers, nowMs: () => performance.now(), drainMs: DRAIN_MS, limitMs: STOP_MS }
+        await server.stop({ app, service, log, ...times })
+        close()
+      },
       reload({ isAsked }) {
         if (isAsked) audit?.reopen()
         reload.run({ isAsked })
@@ -88,7 +106,9 @@ async function serve({
       warn: log.warn,
     }
   } catch (error) {
-    await stop()
+    await app.close()
+    await service.close()
+    close()
     throw error
   }
 }
@@ -168,6 +188,9 @@ process.exitCode = await runCli(process.argv.slice(2), {
   entry: fileURLToPath(import.meta.url),
   version,
   env: process.env,
+  get stdin() {
+    return process.stdin
+  },
   stdout: process.stdout,
   stderr: process.stderr,
 })

@@ -192,6 +192,19 @@ describe('systemd', () => {
     expect(unit.ExecStart![0]).toMatch(/\/baton serve$/)
   })
 
+  test('whatever supervises a server waits for longer than its stop takes', () => {
+    const stopMs = Number(
+      /^const STOP_MS = ([\d_]+)$/m.exec(readFileSync(join(root, 'src/main.ts'), 'utf8'))![1]!.replaceAll('_', ''),
+    )
+    const { terminationGracePeriodSeconds } = objects.StatefulSet.spec.template.spec
+    const waits = [
+      unit.TimeoutStopSec![0],
+      parseInt(compose.services.baton.stop_grace_period, 10),
+      terminationGracePeriodSeconds,
+    ]
+    for (const seconds of waits) expect(Number(seconds) * 1_000).toBeGreaterThan(stopMs)
+  })
+
   test('the content store is there before containerd is started, comes again, and is killed only where it does not stop', () => {
     expect(contentUnit).toMatchObject({ Before: ['containerd.service'], Restart: ['always'], KillMode: ['mixed'] })
     expect(contentUnit.WantedBy![0]).toContain('containerd.service')

@@ -34,7 +34,6 @@ const REAL_TIME = {
   'src/stores/file/lock.ts': 'waits for another process, before there is a store',
   'src/stores/file/kernel-lock.ts': 'the same, for its answer',
   'src/server/linger.ts': 'how long a socket lingers, which only a real one does',
-  'src/server/json-lines.ts': 'the time of a line in the log is that of the wall clock',
   'src/cli/': 'a person at a terminal lives in real time',
   'src/dashboard/browser.ts': 'what a browser has, injected into all else of the page',
   'src/testing/attacks/': 'real processes on real machines',
@@ -52,6 +51,7 @@ const RAW_OUTPUT = {
   'src/cli/print/say.ts': 'makes it harmless',
   'src/cli/print/paint.ts': 'writes escape sequences of its own',
   'src/cli/commands/status.ts': 'paints what print/resource-view.ts has made harmless',
+  'src/cli/watch/terminal.ts': 'draws lines that watch/screen.ts has made harmless',
   'src/cli/run/waiting-line.ts': 'cuts what it has made harmless to the width of the terminal',
   'src/cli/demo/': 'draws a picture of what it has played itself',
 }

@@ -38,6 +38,8 @@ interface ConnectionChoice {
   readonly node?: string
   readonly ttlMs?: number
   readonly whenUnavailable?: WhenUnavailable
+  /** Default: a line on stderr. */
+  readonly onNotice?: (notice: string) => void
 }
 
 /** Connects, does the work, and closes whatever happens. */
@@ -89,6 +91,20 @@ async function reach(flags: ConnectionFlags, options: ConnectOptions, context: C
     if (cause instanceof TypeError) throw new UsageError(cause.message, { cause })
     throw cause
   }
+}
+
+/** Where that is, for people: without what may be a password. */
+export function placeOf(flags: ConnectionFlags, context: CliContext): string {
+  const server = flags.server ?? (context.env.BATON_SERVER || undefined)
+  const store = flags.store ?? (server === undefined ? sharedStore(context) : undefined)
+  const urls = store === undefined ? serversOf(server ?? DEFAULT_SERVER) : [store]
+  return urls.map(withoutPassword).join(', ')
+}
+
+function withoutPassword(url: string): string {
+  if (!URL.canParse(url)) return url.split(':', 1)[0]!
+  const { protocol, host, pathname } = new URL(url)
+  return `${protocol}${host === '' ? '' : '//'}${host}${pathname.replace(/\/$/, '')}`
 }
 
 /** Each is loaded when it is needed: a command that takes longer to start than its work takes is not used. */

@@ -1,4 +1,4 @@
-import type { Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import type { Command } from 'commander'
 import type { ServeConfig } from './config/serve-config.ts'
 
@@ -8,7 +8,7 @@ export interface RunningServer {
   reload(options: { readonly isAsked: boolean }): void
   /** What the operator should know, in the server's own log. */
   warn(message: string, fields: Readonly<Record<string, unknown>>): void
-  /** Ends all streams, takes no more requests, and resolves when the port is free. */
+  /** Has streams go elsewhere, answers what was asked, flushes the state; resolves after ten seconds at the latest. */
   stop(): Promise<void>
 }
 
@@ -56,9 +56,14 @@ interface RestoreChoice {
 
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number }
 
+/** Where keys come from. */
+export type Input = Readable & { readonly isTTY?: boolean; setRawMode?(isRaw: boolean): unknown }
+
 /** Everything that a command uses of the world around it. */
 export interface CliContext extends Wiring {
   readonly env: NodeJS.ProcessEnv
+  /** To touch it is to open it, and a program that is run by this one may want it: only by whoever reads keys. */
+  readonly stdin: Input
   readonly stdout: Output
   readonly stderr: Output
 }

@@ -53,6 +53,7 @@ const codesOfRefusals: Readonly<Record<string, number>> = {
   'too-large': EXIT.usage,
   'unknown-operation': EXIT.usage,
   'unknown-host': EXIT.unreachable,
+  draining: EXIT.unreachable,
   'store-unavailable': EXIT.unreachable,
   'unknown-outcome': EXIT.unreachable,
 }

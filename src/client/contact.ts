@@ -35,6 +35,7 @@ export class Contact {
   #lastHeardAtMs: number
   /** Why nobody answers, while nobody does. */
   #lost: UnavailableError | undefined
+  #hasSaidSo = false
   /** Until when the server is not told of spans; 0: it is. */
   #untracedUntilMs = 0
 
@@ -133,13 +134,17 @@ export class Contact {
   /** Baton gave a sign of life, here or on a stream. */
   heard(): void {
     this.#lastHeardAtMs = this.#environment.clock.monoMs()
-    if (this.#lost) this.#environment.notice('Baton answers again')
+    if (this.#hasSaidSo) this.#environment.notice('Baton answers again')
+    this.#hasSaidSo = false
     this.#lost = undefined
   }
 
   /** A last try that had hardly any time fails for want of it: then what an earlier one met says more. */
   #unheard(error: UnavailableError, limitMs: number): UnavailableError {
-    if (!this.#lost) this.#environment.notice(`${error.message.replace(/\.$/, '')}; trying again`)
+    if (!this.#hasSaidSo && !error.isAnnounced) {
+      this.#hasSaidSo = true
+      this.#environment.notice(`${error.message.replace(/\.$/, '')}; trying again`)
+    }
     if (!this.#lost || limitMs >= TELLING_MS) this.#lost = error
     return this.#lost
   }

@@ -40,8 +40,15 @@ export function refusedError({ code, message }: ErrorBody): RefusedError {
 /** No server or store answered. */
 export class UnavailableError extends BatonError {
   override readonly name = 'UnavailableError'
-  constructor(message: string, options?: ErrorOptions) {
+  /** A server had said that it is about to stop, and this follows from it. */
+  readonly isAnnounced: boolean
+
+  constructor(
+    message: string,
+    { isAnnounced = false, ...options }: ErrorOptions & { readonly isAnnounced?: boolean } = {},
+  ) {
     super('unavailable', message, options)
+    this.isAnnounced = isAnnounced
   }
 }
 

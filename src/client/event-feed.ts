@@ -4,7 +4,7 @@ import { Backoff } from './backoff.ts'
 import { abortable, pause } from './clock.ts'
 import { FIRST_CONTACT_MS } from './contact.ts'
 import { BatonError, refusedError, UnavailableError } from './errors.ts'
-import type { Transport } from './transport.ts'
+import type { StreamEnd, Transport } from './transport.ts'
 import { wholeStates } from './whole-states.ts'
 import type { Closable, Wiring } from './wiring.ts'
 
@@ -46,10 +46,11 @@ export async function* eventFeed(
         stream.close()
         lastId = stream.lastId
       }
-      if (stream.wasCut) continue
-      if (backoff.tries === 0) wiring.notice(`the event stream ended (${stream.reason}); opening it again`)
+      if (stream.wasCut || stream.end.isMove) continue
+      if (backoff.tries === 0 && !stream.end.isAnnounced)
+        wiring.notice(`the event stream ended (${stream.end.reason}); opening it again`)
       if (whenUnavailable === 'fail' && wiring.clock.monoMs() - heardAtMs >= FIRST_CONTACT_MS) {
-        throw new UnavailableError(stream.reason)
+        throw new UnavailableError(stream.end.reason)
       }
       await pause(wiring.clock, backoff.nextMs(), end.signal)
     }
@@ -70,7 +71,7 @@ class BufferedStream {
   #refused: BatonError | undefined
   #wake = () => {}
   lastId: string | undefined
-  reason = ''
+  end: StreamEnd = { reason: '' }
   wasCut = false
 
   constructor(transport: Transport, scope: StreamScope, lastId: string | undefined) {
@@ -79,8 +80,9 @@ class BufferedStream {
       scope,
       wholeStates({
         onEvent: (event, id) => this.#add(event, id),
-        onEnd: (reason, refusal) => {
-          this.reason = reason
+        onEnd: (end) => {
+          const { refusal } = end
+          this.end = end
           if (refusal && !errors[refusal.code]?.retryable) this.#refused = refusedError(refusal)
           this.#finish()
         },

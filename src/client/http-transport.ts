@@ -16,8 +16,8 @@ import { UnavailableError } from './errors.ts'
 import { readEvents } from './event-stream.ts'
 import { Connections, textOf } from './http-request.ts'
 import { ServerStores } from './server-stores.ts'
-import type { CallOptions, InputOf, StreamHandlers, Transport } from './transport.ts'
-import { causeOf } from './transport-errors.ts'
+import type { CallOptions, InputOf, StreamEnd, StreamHandlers, Transport } from './transport.ts'
+import { ANNOUNCED_MS, causeOf } from './transport-errors.ts'
 
 interface HttpTransportOptions {
   readonly bases: readonly URL[]
@@ -48,8 +48,9 @@ class HttpTransport implements Transport {
   /** Apart from the calls: a stream never gives its connection back. */
   readonly #streams: Connections
   /** Streams by the server that they come from. */
-  readonly #open = new Map<{ end(reason: string): void }, URL>()
+  readonly #open = new Map<{ end(end: StreamEnd): void }, URL>()
   #present = 0
+  #announcedUntilMs = -Infinity
   #closed = false
 
   constructor({ bases, token, tls, clock, notice }: HttpTransportOptions) {
@@ -89,10 +90,10 @@ class HttpTransport implements Transport {
     const abort = new AbortController()
     let isOver = false
     const stream = {
-      end: (reason: string, refusal?: ErrorBody) => {
+      end: (end: StreamEnd) => {
         if (isOver) return
         close()
-        handlers.onEnd(reason, refusal)
+        handlers.onEnd(end)
       },
     }
     const close = () => {
@@ -107,19 +108,26 @@ class HttpTransport implements Transport {
       signal: abort.signal,
       onEvent: (event, id) => isOver || handlers.onEvent(event, id),
     })
-      .then((refusal) => stream.end(refusal ? refusal.message : 'the server closed it', refusal))
-      .catch((error) => stream.end(isOver ? '' : this.#failed(base, error).message))
+      .then((end) => {
+        if (end.isMove) this.#leave(base)
+        stream.end(end)
+      })
+      .catch((error) => {
+        if (isOver) return
+        const { message: reason, isAnnounced } = this.#failed(base, error)
+        stream.end({ reason, isAnnounced })
+      })
     return { close }
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    for (const stream of [...this.#open.keys()]) stream.end('the client was closed')
+    for (const stream of [...this.#open.keys()]) stream.end({ reason: 'the client was closed' })
     this.#calls.close()
     this.#streams.close()
   }
 
-  /** Resolves when the server ends the stream, with its refusal if it was one. */
+  /** Resolves when the server ends the stream, with how it did. */
   async #read(
     base: URL,
     {
@@ -128,7 +136,7 @@ class HttpTransport implements Transport {
       signal,
       onEvent,
     }: { scope: StreamScope; lastId?: string; signal: AbortSignal } & Pick<StreamHandlers, 'onEvent'>,
-  ): Promise<ErrorBody | undefined> {
+  ): Promise<StreamEnd> {
     const headers = {
       ...this.#headers,
       accept: 'text/event-stream',
@@ -141,10 +149,15 @@ class HttpTransport implements Transport {
       const url = urlOf(base, eventsRoute.path, query)
       const response = await this.#streams.request(url, { method: 'GET', signal: silence.signal, headers })
       this.#noteStore(base, response)
-      if (response.statusCode !== 200) return (await answerOf(response, silence.signal)) as ErrorBody
+      if (response.statusCode !== 200) {
+        const refusal = (await answerOf(response, silence.signal)) as ErrorBody
+        return { reason: refusal.message, refusal }
+      }
       silence.restart(SILENCE_MS)
-      await readEvents(response, { onEvent, onChunk: () => silence.restart(SILENCE_MS) })
-      return undefined
+      let retries = 0
+      await readEvents(response, { onEvent, onChunk: () => silence.restart(SILENCE_MS), onRetry: () => retries++ })
+      // Said at the beginning; said once more at the end, the server is about to stop.
+      return { reason: 'the server closed it', isMove: retries > 1 }
     } catch (error) {
       throw silence.signal.aborted ? silence.signal.reason : error
     } finally {
@@ -162,17 +175,25 @@ class HttpTransport implements Transport {
     return this.#bases[this.#present]!
   }
 
+  /** It is about to stop. */
+  #leave(base: URL): void {
+    this.#announcedUntilMs = this.#clock.monoMs() + ANNOUNCED_MS
+    if (this.#bases[this.#present] === base) this.#present = (this.#present + 1) % this.#bases.length
+  }
+
   /** Moves on to the next server, with everything that hung off this one. */
   #failed(base: URL, error: unknown): UnavailableError {
     const why = causeOf(error)
+    const isAnnounced = this.#clock.monoMs() < this.#announcedUntilMs
     if (this.#bases.length > 1 && this.#bases[this.#present] === base && !this.#closed) {
       this.#present = (this.#present + 1) % this.#bases.length
-      this.#notice(`leaving ${base.origin} (${why}) for ${this.#bases[this.#present]!.origin}`)
+      if (!isAnnounced) this.#notice(`leaving ${base.origin} (${why}) for ${this.#bases[this.#present]!.origin}`)
       // One that answers, if only that it cannot, still carries events.
       const streams = error instanceof UselessAnswer ? [] : [...this.#open]
-      for (const [stream, of] of streams) if (of === base) stream.end('moved to another server')
+      for (const [stream, of] of streams)
+        if (of === base) stream.end({ reason: 'moved to another server', isAnnounced })
     }
-    return new UnavailableError(`no answer from ${base.origin}: ${why}`, { cause: error })
+    return new UnavailableError(`no answer from ${base.origin}: ${why}`, { cause: error, isAnnounced })
   }
 }
 

@@ -121,7 +121,7 @@ export class InProcessTransport implements Transport {
     let closed = false
     const hear = (event: WireEvent, id?: string) => closed || onEvent(structuredClone(event), id)
     const listening = this.service().then((service) => service.listen(scope, hear, { lastId }))
-    listening.catch((error) => closed || onEnd(error instanceof Error ? error.message : String(error)))
+    listening.catch((error) => closed || onEnd({ reason: error instanceof Error ? error.message : String(error) }))
     return {
       close() {
         closed = true

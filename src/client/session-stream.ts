@@ -5,7 +5,7 @@ import { Bag } from './bag.ts'
 import type { Contact, Environment } from './contact.ts'
 import { isSamePlace, type Place, placeName } from './place.ts'
 import type { Session } from './session.ts'
-import type { Transport } from './transport.ts'
+import type { StreamEnd, Transport } from './transport.ts'
 import { wholeStates } from './whole-states.ts'
 
 /** Events that name an owner. */
@@ -147,8 +147,8 @@ export class SessionStream {
         onEvent: (event) => {
           if (open) this.#onEvent(event, opening)
         },
-        onEnd: (reason) => {
-          if (open) this.#onEnd(reason)
+        onEnd: (end) => {
+          if (open) this.#onEnd(end)
           open = false
         },
       }),
@@ -182,10 +182,15 @@ export class SessionStream {
     for (const listener of this.#all()) listener.onState(standings.get(placeName(listener.place)), opening)
   }
 
-  #onEnd(reason: string): void {
+  #onEnd({ reason, isMove, isAnnounced }: StreamEnd): void {
     this.#close = undefined
     if (this.#needs === 0) return
-    if (this.#backoff.tries === 0) this.#environment.notice(`the event stream ended (${reason}); opening it again`)
+    if (isMove) {
+      this.#open()
+      return
+    }
+    if (this.#backoff.tries === 0 && !isAnnounced)
+      this.#environment.notice(`the event stream ended (${reason}); opening it again`)
     // A stream that did not even tell the state is no stream: meanwhile those who wait must ask.
     if (!this.#hasState && this.#backoff.tries > 0) for (const listener of this.#all()) listener.onSilence()
     this.#cancelReopening = this.#environment.clock.after(this.#backoff.nextMs(), () => {

@@ -41,6 +41,19 @@ export interface Transport {
 
 export interface StreamHandlers {
   readonly onEvent: (event: StreamedEvent, id?: string) => void
-  /** `refusal`: Baton itself said no, and why. */
-  readonly onEnd: (reason: string, refusal?: ErrorBody) => void
+  readonly onEnd: (end: StreamEnd) => void
+}
+
+/** Why a stream is over. */
+export interface StreamEnd {
+  readonly reason: string
+  /** Baton itself said no, and why. */
+  readonly refusal?: ErrorBody | undefined
+  /**
+   * The server has said that it is about to stop: the stream is to be opened again at once. All that was asked on its connection
+   * has been answered.
+   */
+  readonly isMove?: boolean | undefined
+  /** It follows from a stop that was announced: nobody need be alarmed. */
+  readonly isAnnounced?: boolean | undefined
 }

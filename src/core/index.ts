@@ -63,4 +63,5 @@ export {
   waitersOf,
   withLeases,
 } from './view.ts'
-export { type QueueWait, type WaitFacts, type WaitReason, whyWaiting } from './why.ts'
+export type { QueueWait, WaitReason } from './wait.ts'
+export { type WaitFacts, whyWaiting } from './why.ts'

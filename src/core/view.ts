@@ -10,7 +10,7 @@ import { rowOf } from './policy.ts'
 import { type AcquireReply, type Json, type Outcome, type Skip, type Traceparent, traceOf } from './reply.ts'
 import { type Grant, type Resource, revisionOf, type Waiter } from './state.ts'
 import { type Context, Turn } from './turn.ts'
-import type { QueueWait } from './why.ts'
+import type { QueueWait } from './wait.ts'
 
 /** Who holds, since when, and how far the work is. */
 export interface GrantView {

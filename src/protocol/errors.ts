@@ -20,6 +20,7 @@ type ServiceErrorCode =
   | 'policy-changed'
   | 'not-read'
   | 'too-many-streams'
+  | 'draining'
   | 'store-unavailable'
   | 'unknown-outcome'
   | 'internal'
@@ -135,6 +136,11 @@ export const errors: Readonly<Record<ErrorCode, ErrorRow>> = {
     status: 429,
     retryable: true,
     meaning: 'The server has no room for another stream; close some or try later.',
+  },
+  draining: {
+    status: 503,
+    retryable: true,
+    meaning: 'The server is about to stop, and opens no more streams; go to another one, or come back.',
   },
   'store-unavailable': {
     status: 503,

@@ -10,11 +10,18 @@ const DIRECTIONS = '\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069'
 
 const controls = new RegExp(`[${CONTROLS}]+`, 'g')
 const directions = new RegExp(`[${DIRECTIONS}]`, 'g')
+/** One half of a pair of surrogates, alone: it does not survive UTF-8. */
+const halves = /\p{Surrogate}/gu
 const both = new RegExp(`[${CONTROLS}${DIRECTIONS}]`, 'g')
 
 /** As a part of one line, for people: controls are blanks, and what cannot be seen is shown. */
 export function oneLine(text: string): string {
   return text.toWellFormed().replace(controls, ' ').replace(directions, escaped)
+}
+
+/** A line of JSON that means exactly the same. */
+export function escapedLine(json: string): string {
+  return json.replace(both, escaped).replace(halves, escaped)
 }
 
 /** JSON that means exactly the same: on one line, or indented for people. */

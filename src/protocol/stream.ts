@@ -71,6 +71,8 @@ export interface ServerFrame {
   readonly events?: readonly (readonly [listen: number, id: string, event: StreamedEvent | GatheredEvent])[]
   /** These are not told anything any more, and why. */
   readonly ended?: readonly (readonly [listen: number, refusal: ErrorBody])[]
+  /** The server is about to stop: what is asked from now on belongs elsewhere; what was asked before is answered here. */
+  readonly draining?: true
 }
 
 /** So many requests go into one frame at most, and so many bytes: what is beyond goes into the next one. */

@@ -2,6 +2,7 @@ import { type IncomingMessage, type RequestListener, ServerResponse } from 'node
 import type { Socket } from 'node:net'
 import { errorBody } from '../protocol/index.ts'
 import { closeUnread } from './linger.ts'
+import { REQUEST_ID_HEADER, type RequestNames } from './request-names.ts'
 import { Held, type Unsent } from './unsent.ts'
 
 /** About what is kept for a request that waits, beside its bytes. */
@@ -12,11 +13,19 @@ interface AnswersOptions {
   /** How many requests of a connection may wait. */
   readonly ahead: number
   readonly serve: RequestListener
+  readonly names: RequestNames
+  /** Whether answers are the last ones of their connections. */
+  readonly isLast: () => boolean
 }
 
 /** The response of a server; says by itself what of it is unsent. */
 export class Answer<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   turns: Turns | undefined = undefined
+
+  override writeHead(...args: unknown[]): this {
+    if (this.turns?.isLast) this.shouldKeepAlive = false
+    return super.writeHead(...(args as Parameters<ServerResponse['writeHead']>))
+  }
 
   override end(...args: unknown[]): this
   override end(chunk?: unknown, encoding?: unknown, callback?: unknown): this {
@@ -87,6 +96,11 @@ class Turns {
     this.report()
   }
 
+  /** Whether the answer that is begun now is the last one. */
+  get isLast(): boolean {
+    return this.#options.isLast() && this.#waiting.length === 0
+  }
+
   /** What this connection holds. */
   report(): void {
     const socket = this.#socket
@@ -102,7 +116,7 @@ class Turns {
       if (this.#beyond > 0 && this.#waiting.length === 0) this.#refuse(next)
       else this.#serve(next.request, next.response)
       if (this.#waiting.length === 0) this.#socket.resume()
-    }
+    } else if (this.isLast) this.#socket.destroySoon()
     this.report()
   }
 
@@ -117,7 +131,11 @@ class Turns {
     const message = `More than ${this.#options.ahead} requests were sent ahead of their answers; wait for some of them.`
     const body = JSON.stringify(errorBody('bad-request', message))
     closeUnread(request)
-    const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }
+    const headers = {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': body.length,
+      [REQUEST_ID_HEADER]: this.#options.names.of(request).requestId,
+    }
     response.writeHead(400, { ...headers, connection: 'close' }).end(body)
   }
 }

@@ -10,6 +10,7 @@ import { serveClassic } from './classic/index.ts'
 import { newFastify } from './connections.ts'
 import { serveDashboard } from './dashboard.ts'
 import { keepDescriptors } from './descriptors.ts'
+import { type Drained, Draining } from './draining.ts'
 import { serveEvents } from './events.ts'
 import { answerFailures, checkQueryEncoding } from './failures.ts'
 import { FairQueue } from './fair-queue.ts'
@@ -21,6 +22,8 @@ import { serveMetrics } from './metrics/metrics.ts'
 import { serveOpenApi } from './openapi.ts'
 import { Posts } from './posts.ts'
 import { Reading } from './reading.ts'
+import { RequestLog } from './request-log.ts'
+import { REQUEST_ID_HEADER } from './request-names.ts'
 import { Streams } from './streams.ts'
 import { TokenGuard } from './token-guard.ts'
 import { TokenStreams } from './token-streams.ts'
@@ -71,34 +74,39 @@ export function buildApp({
     queue.isUrgent = isCatchingUp
   })
   const accounts = new Accounts(guard)
-  const posts = new Posts({ guard, log, storeId: service.storeId, maxBytes: limits.bodyBytes, queue, accounts })
+  const requestLog = new RequestLog(log, service.instance)
+  const posts = new Posts({ guard, requestLog, storeId: service.storeId, maxBytes: limits.bodyBytes, queue, accounts })
   const unsent = new Unsent({ limits, timers, log })
-  const app = newFastify({ limits, https: options.https, log, posts, unsent, queue, accounts })
+  const isDraining = (): boolean => draining.hasBegun
+  const app = newFastify({ limits, https: options.https, requestLog, posts, unsent, queue, accounts, isDraining })
   keepDescriptors(app.server, { log, timers })
   const wrongTokens = new WrongTokens({ timers, log })
   const tokenStreams = new TokenStreams({ guard, timers, wallMs })
   const streams = new Streams({ limits, timers, unsent, tokenStreams })
+  const draining = new Draining({ server: app.server, streams, timers })
+  app.decorate('drain', (limitMs: number) => draining.drain(limitMs))
   app.decorate('streams', streams)
   app.decorate('unsent', unsent)
 
   app.addHook('onRequest', async (request, reply) => {
-    // On the response itself, so that the head of a stream carries it too.
+    // On the response itself, so that the head of a stream carries them too.
+    reply.raw.setHeader(REQUEST_ID_HEADER, request.id)
     if (request.url.startsWith('/v1/')) reply.raw.setHeader(STORE_HEADER, service.storeId)
   })
-  guardRoutes(app, { guard, wrongTokens })
+  guardRoutes(app, { guard, wrongTokens, requestLog })
   app.addHook('onRequest', async (request) => checkQueryEncoding(request))
   parseBodiesAsJson(app, (request, work) => queue.run(accounts.ofRequest(request), work))
-  answerFailures(app, log)
+  answerFailures(app, requestLog)
   const reading = new Reading(service, limits.replyBytes)
   const audit = new Audit(options.audit ?? auditToLog(log))
-  const admission = new Admission(guard, audit)
-  serveRequests(app, { service, admission, log, posts, reading })
-  serveBatch(app, { service, admission, log, posts, reading })
+  const admission = new Admission(guard, audit, requestLog)
+  serveRequests(app, { service, admission, requestLog, posts, reading })
+  serveBatch(app, { service, admission, requestLog, posts, reading })
   serveEvents(app, { service, streams, guard })
   const turns = { queue, accounts }
-  serveWebSocket(app, { service, streams, guard, admission, wrongTokens, limits, timers, log, unsent, ...turns })
-  serveClassic(app, { service, streams, guard, posts, log, timers })
-  serveHealth(app, service)
+  serveWebSocket(app, { service, streams, guard, admission, wrongTokens, limits, timers, requestLog, unsent, ...turns })
+  serveClassic(app, { service, streams, guard, posts, requestLog, timers })
+  serveHealth(app, service, draining)
   serveMetrics(app, { service, timers, version: options.version ?? '0.0.0' })
   serveDashboard(app)
   serveOpenApi(app, options.version ?? '0.0.0')
@@ -119,6 +127,11 @@ export function buildApp({
 
 declare module 'fastify' {
   interface FastifyInstance {
+    /**
+     * Takes no more connections, has streams go elsewhere, and resolves when all that was asked is answered and everybody has
+     * gone; those who have not after so long are cut. To be followed by `close`.
+     */
+    drain(limitMs: number): Promise<Drained>
     /** How many streams are open, and how many slow readers were cut. */
     readonly streams: { readonly size: number; readonly cut: number }
     /** How many bytes are held because somebody has not read them yet. */

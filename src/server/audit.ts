@@ -1,5 +1,5 @@
 import type { ErrorCode, NamedToken, ReplyOf, Request, RequestType, Role } from '../protocol/index.ts'
-import type { Log } from '../service/index.ts'
+import type { Log, LogFields } from '../service/index.ts'
 import type { Asker } from './guard.ts'
 import { knownBodyOf } from './refusal.ts'
 import { requestAccess } from './roles.ts'
@@ -23,8 +23,15 @@ export interface AuditEntry {
   readonly fence?: number
   /** How many resources a dead node was dropped from. */
   readonly resources?: number
-  /** Of the policy that was applied. */
+  /** Of the policy that was applied, and of the one before it. */
   readonly version?: number
+  readonly versionBefore?: number
+  /** By what its request is found in the log: its id, or the stream that it came on and its number there. */
+  readonly requestId?: string
+  readonly traceId?: string
+  readonly spanId?: string
+  readonly stream?: string
+  readonly request?: number
   /** The `status` of the answer, and why it was refused. */
   readonly answer: string
   readonly code?: ErrorCode
@@ -49,13 +56,18 @@ export class Audit {
     this.#sink = sink
   }
 
-  /** Whom to tell of the answer; nothing where the request is none of an operator. */
-  of(asker: Asker, request: Request): OnAnswer | undefined {
-    const { audited } = requestAccess[request.type]
-    if (audited === undefined || (audited === 'by-admin' && asker.token?.role !== 'admin')) return undefined
+  /** Whether the request is one of an operator. */
+  wants(asker: Asker, { type }: Request): boolean {
+    const { audited } = requestAccess[type]
+    return audited === 'always' || (audited === 'by-admin' && asker.token?.role === 'admin')
+  }
+
+  /** Whom to tell of the answer to a request that is. `name`: by what it is found in the log. */
+  of(asker: Asker, request: Request, name: LogFields): OnAnswer {
     // Who has gone before the answer is there has no address any more.
     const { remoteAddress: address } = asker.socket
-    return (reply, error) => this.#sink({ ...whoOf(asker, address), ...whatOf(request), ...answerOf(reply, error) })
+    return (reply, error) =>
+      this.#sink({ ...whoOf(asker, address), ...whatOf(request), ...answerOf(reply, error), ...name })
   }
 
   /** The server was given other tokens while it runs. */
@@ -74,12 +86,13 @@ function whoOf({ token }: Asker, address: string | undefined) {
 }
 
 /** What it names of these; a session is never among them. */
-const NAMED = ['namespace', 'operation', 'resource', 'node', 'fence', 'version'] as const
+const NAMED = ['namespace', 'operation', 'resource', 'node', 'fence'] as const
 
 function whatOf(request: Request) {
   const fields = request as Partial<Record<(typeof NAMED)[number], never>>
   const named = NAMED.filter((name) => fields[name] !== undefined).map((name) => [name, fields[name]])
-  return { what: request.type, ...(Object.fromEntries(named) as Partial<AuditEntry>) }
+  const before = request.type === 'apply-policy' ? { versionBefore: request.version } : {}
+  return { what: request.type, ...(Object.fromEntries(named) as Partial<AuditEntry>), ...before }
 }
 
 /** What the answer says of it: whose grant was revoked, which version the policy has now. */

@@ -3,7 +3,6 @@ import type { ServerOptions as TlsOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { errorBody, errors } from '../protocol/index.ts'
-import type { Log } from '../service/index.ts'
 import type { Accounts } from './accounts.ts'
 import { Answer, Answers } from './answers.ts'
 import { refuse } from './failures.ts'
@@ -12,21 +11,27 @@ import type { ServerLimits } from './limits.ts'
 import { closeUnread } from './linger.ts'
 import type { Posts } from './posts.ts'
 import { bodyOf } from './refusal.ts'
+import type { RequestLog } from './request-log.ts'
+import { REQUEST_ID_HEADER, type RequestNames } from './request-names.ts'
 import type { Unsent } from './unsent.ts'
 
 interface Connections {
   readonly limits: ServerLimits
   readonly https: TlsOptions | undefined
-  readonly log: Log
+  readonly requestLog: RequestLog
   /** What is answered before Fastify. */
   readonly posts: Posts
   readonly unsent: Unsent
   readonly queue: FairQueue
   readonly accounts: Accounts
+  /** Whether the server is about to stop. */
+  readonly isDraining: () => boolean
 }
 
 /** Fastify with limits on what a connection may cost: how long its request takes to arrive, how large it is. */
-export function newFastify({ limits, https, log, posts, unsent, queue, accounts }: Connections): FastifyInstance {
+export function newFastify(connections: Connections): FastifyInstance {
+  const { limits, https, requestLog, posts, unsent, queue, accounts } = connections
+  const { names } = requestLog
   const options = {
     headersTimeout: limits.requestMs,
     // How often half-open connections are looked for.
@@ -43,7 +48,13 @@ export function newFastify({ limits, https, log, posts, unsent, queue, accounts 
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.idleMs,
     exposeHeadRoutes: false,
-    frameworkErrors: (error, _request, reply) => void refuse(reply, bodyOf(error, log)),
+    genReqId: (request) => names.of(request).requestId,
+    frameworkErrors: (error, request, reply) => {
+      void refuse(
+        reply.header(REQUEST_ID_HEADER, request.id),
+        bodyOf(error, () => requestLog.of(request.raw)),
+      )
+    },
     clientErrorHandler: answerBrokenRequest,
     ...(https ? { https: { ...options, ...https } } : { http: options }),
   }) as FastifyInstance
@@ -52,8 +63,10 @@ export function newFastify({ limits, https, log, posts, unsent, queue, accounts 
   const answers = new Answers({
     unsent,
     ahead: limits.requestsAhead,
+    names,
+    isLast: connections.isDraining,
     serve: (request, response) => {
-      if (refuseHead(request, response) || posts.take(request, response)) return
+      if (refuseHead(request, response, names) || posts.take(request, response)) return
       queue.run(accounts.ofRequest(request), () => {
         // What waited for its turn may be of somebody who has gone.
         if (!request.socket.destroyed) serve(request, response)
@@ -66,18 +79,24 @@ export function newFastify({ limits, https, log, posts, unsent, queue, accounts 
   app.addHook('onSend', async (request, reply) => {
     if (reply.statusCode === errors['too-large'].status) closeUnread(request.raw)
   })
+  if (requestLog.isDebug)
+    app.addHook('onResponse', async ({ raw, method, routeOptions }, { statusCode: status }) => {
+      // Not its path, where that is none of ours: it may hold anything.
+      requestLog.of(raw).debug('http request answered', { method, path: routeOptions.url, status })
+    })
   return app
 }
 
 /** Whether it is refused for its headers. */
-function refuseHead({ headers, httpVersion }: IncomingMessage, response: ServerResponse): boolean {
+function refuseHead(request: IncomingMessage, response: ServerResponse, names: RequestNames): boolean {
+  const { headers, httpVersion } = request
   const { host, expect } = headers
   if (host === undefined && httpVersion === '1.1') {
-    response.writeHead(400, { connection: 'close' }).end()
+    response.writeHead(400, { connection: 'close', [REQUEST_ID_HEADER]: names.of(request).requestId }).end()
     return true
   }
   if (expect === undefined || /^100-continue$/i.test(expect)) return false
-  response.writeHead(417).end()
+  response.writeHead(417, { [REQUEST_ID_HEADER]: names.of(request).requestId }).end()
   return true
 }
 

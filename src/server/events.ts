@@ -12,6 +12,8 @@ import type { Stream } from './stream.ts'
 import type { Streams } from './streams.ts'
 
 const RETRY_MS = 1_000
+/** The same for one whose server goes: another one may be there, or the same again in a moment. */
+const RETRY_SOON_MS = 200
 
 const SSE_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -40,7 +42,8 @@ export function serveEvents(
     streams.checkRoom()
     const leave = streams.watch(scope)
     reply.hijack()
-    const stream = streams.add(reply.raw, { heartbeat: true, asker: request.asker })
+    const lastWords = sseRetry(RETRY_SOON_MS)
+    const stream = streams.add(reply.raw, { heartbeat: true, lastWords, asker: request.asker })
     if (leave) stream.onClose(leave)
     stream.open(SSE_HEADERS, sseRetry(RETRY_MS))
     const sink: Sink = (event, id) => {

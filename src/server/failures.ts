@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorBody, errorBody, errors } from '../protocol/index.ts'
-import type { Log } from '../service/index.ts'
 import { bodyOf, Refusal } from './refusal.ts'
+import type { RequestLog } from './request-log.ts'
 
 /** Answers what no route answers: errors that are thrown, paths that are not there, methods that a path does not take. */
-export function answerFailures(app: FastifyInstance, log: Log): void {
+export function answerFailures(app: FastifyInstance, requestLog: RequestLog): void {
   const methods = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ url, method }) => {
     const known = methods.get(url) ?? new Set()
@@ -18,7 +18,7 @@ export function answerFailures(app: FastifyInstance, log: Log): void {
   }
   app.setNotFoundHandler(notFound)
   app.setErrorHandler((error, request, reply) => {
-    const body = bodyOf(error, log)
+    const body = bodyOf(error, () => requestLog.of(request.raw))
     return request.is404 && body.code === 'bad-request' ? notFound(request, reply) : refuse(reply, body)
   })
 }

@@ -1,18 +1,23 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Asker, Guard } from './guard.ts'
+import type { RequestLog } from './request-log.ts'
 import { type Access, accessTo } from './roles.ts'
 import type { WrongTokens } from './wrong-tokens.ts'
 
 /** Every route asks for the role that the table has for it. To be called before any route is added. */
 export function guardRoutes(
   app: FastifyInstance,
-  { guard, wrongTokens }: { readonly guard: Guard; readonly wrongTokens: WrongTokens },
+  {
+    guard,
+    wrongTokens,
+    requestLog,
+  }: { readonly guard: Guard; readonly wrongTokens: WrongTokens; readonly requestLog: RequestLog },
 ): void {
   const identified = async ({ method, raw }: FastifyRequest): Promise<Asker> => {
     try {
       return guard.identify(raw, method === 'GET' ? 'get' : 'call')
     } catch (error) {
-      await wrongTokens.slow(error, raw.socket)
+      await wrongTokens.slow(error, raw.socket, () => requestLog.of(raw))
       throw error
     }
   }

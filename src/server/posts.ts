@@ -1,12 +1,13 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { type ErrorBody, STORE_HEADER } from '../protocol/index.ts'
-import type { Log } from '../service/index.ts'
 import type { Accounts } from './accounts.ts'
 import { jsonFrom } from './body.ts'
 import type { FairQueue } from './fair-queue.ts'
 import type { Asker, Guard } from './guard.ts'
 import { bodyOf } from './refusal.ts'
+import type { RequestLog } from './request-log.ts'
+import { REQUEST_ID_HEADER } from './request-names.ts'
 import { type Access, accessTo } from './roles.ts'
 
 /** What is answered. */
@@ -25,7 +26,7 @@ interface PostRoute {
 
 interface PostsOptions {
   readonly guard: Guard
-  readonly log: Log
+  readonly requestLog: RequestLog
   readonly storeId: string
   /** Of a body. */
   readonly maxBytes: number
@@ -47,7 +48,7 @@ export class Posts {
   }
 
   add(app: FastifyInstance, route: PostRoute): void {
-    const { log } = this.#options
+    const { requestLog } = this.#options
     this.#routes.set(route.path, { ...route, access: accessTo({ method: 'POST', url: route.path }) })
     app.route({
       method: 'POST',
@@ -56,8 +57,8 @@ export class Posts {
         const { status, body } = await route.answer(request.body, request.asker, reply.raw)
         return reply.code(status).send(body)
       },
-      errorHandler: (error, _request, reply) => {
-        const refusal = bodyOf(error, log)
+      errorHandler: (error, request, reply) => {
+        const refusal = bodyOf(error, () => requestLog.of(request.raw))
         const { status, body } = route.refused(refusal)
         if (refusal.code === 'unauthorised') reply.header('www-authenticate', 'Bearer')
         return reply.code(status).send(body)
@@ -118,7 +119,8 @@ export class Posts {
   }
 
   #refuse(route: PostRoute, error: unknown, response: ServerResponse): void {
-    this.#send(route, route.refused(bodyOf(error, this.#options.log)), response)
+    const refusal = bodyOf(error, () => this.#options.requestLog.of(response.req))
+    this.#send(route, route.refused(refusal), response)
   }
 
   /** Head and body in one write. */
@@ -126,7 +128,12 @@ export class Posts {
     const text = JSON.stringify(body)
     const bytes = Buffer.byteLength(text)
     const head: OutgoingHttpHeaders = { 'content-type': 'application/json; charset=utf-8', 'content-length': bytes }
-    if (path.startsWith('/v1/')) head[STORE_HEADER] = this.#options.storeId
+    const { storeId, requestLog } = this.#options
+    if (path.startsWith('/v1/')) head[STORE_HEADER] = storeId
+    // Most name themselves by nothing, and nothing happens that they would have to be found by.
+    if (requestLog.isDebug || status >= 400 || response.req.headers[REQUEST_ID_HEADER] !== undefined)
+      head[REQUEST_ID_HEADER] = requestLog.names.of(response.req).requestId
+    if (requestLog.isDebug) requestLog.of(response.req).debug('http request answered', { method: 'POST', path, status })
     response.writeHead(status, head)
     // Where every character is one byte it is copied as it is.
     response.end(text, bytes === text.length ? 'latin1' : 'utf8')

@@ -13,10 +13,10 @@ export class Refusal extends Error {
 }
 
 /** What a thrown error is answered with. Whatever is not known by name is a defect: logged here, not told outside. */
-export function bodyOf(error: unknown, log: Log): ErrorBody {
+export function bodyOf(error: unknown, logOf: () => Log): ErrorBody {
   const known = knownBodyOf(error)
   if (known) return known
-  log.error('internal error', { error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+  logOf().error('internal error', { error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
   return errorBody('internal')
 }
 

@@ -33,15 +33,16 @@ export class Reload {
 
   /** `isAsked`: an operator wants to know that it was done, also where all is as it was. */
   run({ isAsked }: { readonly isAsked: boolean }): void {
-    this.#take('tokens', () => this.#takeTokens(isAsked))
-    this.#take('certificates', () => this.#takeTls(isAsked))
-  }
-
-  #take(what: string, take: () => void): void {
+    const { log } = this.#options
     try {
-      take()
+      this.#takeTokens(isAsked)
     } catch (error) {
-      this.#options.log.error(`${what} not reloaded: the old ones stay in force`, { error: (error as Error).message })
+      log.error('tokens not reloaded', { error: (error as Error).message, inForce: 'the old ones' })
+    }
+    try {
+      this.#takeTls(isAsked)
+    } catch (error) {
+      log.error('certificates not reloaded', { error: (error as Error).message, inForce: 'the old ones' })
     }
   }
 

@@ -82,7 +82,7 @@ export class Stream {
     const text = this.#pending
     this.#pending = ''
     this.#pendingBytes = 0
-    if (text === '' || this.isClosed) return
+    if (text === '' || this.isClosed || this.#response.writableEnded) return
     const untilTaken = this.#untilTaken
     this.#response.cork()
     this.#response.write(encode(text), () => {
@@ -92,6 +92,13 @@ export class Stream {
     })
     this.#response.uncork()
     this.#unread = this.#response.writableLength
+  }
+
+  /** Ends it with these words, when all that was said before them is read. */
+  end(words: string): void {
+    if (this.isClosed) return
+    const { socket } = this.#response
+    this.#response.end(this.#pending + words, () => socket?.destroySoon())
   }
 
   /** A reset, not an end: what is unread is dropped, and no client takes it for the end of what there is to say. */

@@ -20,6 +20,24 @@ interface StreamsOptions {
   readonly tokenStreams: TokenStreams
 }
 
+/** A stream that is no event stream but counts as one. */
+interface OtherStream {
+  cut(): void
+  /** Tells it to move to another server. */
+  move(): void
+  /** Closes it, as it has not. */
+  leave(): void
+  /** Its token is not good any more. */
+  end(why: string): void
+}
+
+interface StreamOptions {
+  readonly heartbeat: boolean
+  /** Absent: it is never ended, only reset. */
+  readonly lastWords?: string
+  readonly asker: Asker
+}
+
 /**
  * All open streams of a server: their number, their heartbeat (one timer for all) and what they may leave unread.
  * Nobody waits for a reader: one that falls behind is cut, and comes back for what it missed.
@@ -31,7 +49,9 @@ export class Streams {
   readonly #tokenStreams: TokenStreams
   readonly #all = new Map<Stream, Held>()
   /** Those that are no event streams but count as such. */
-  readonly #others = new Set<{ cut(): void }>()
+  readonly #others = new Set<OtherStream>()
+  /** With these words one is ended when the server goes; who has none is reset, as late as possible. */
+  readonly #lastWords = new Map<Stream, string>()
   readonly #beating = new Set<Stream>()
   #ready = new Set<Stream>()
   #encoded = { text: '', bytes: Buffer.alloc(0) }
@@ -60,7 +80,8 @@ export class Streams {
 
   /** Throws where there is no room for one more: before anything was written. */
   checkRoom(): void {
-    if (this.#closed || this.size >= this.#limits.streams) throw new Refusal('too-many-streams')
+    if (this.#closed) throw new Refusal('draining')
+    if (this.size >= this.#limits.streams) throw new Refusal('too-many-streams')
   }
 
   /** Counts one that watches everything, or a resource. Throws where that is watched by too many; returns how to leave. */
@@ -80,8 +101,8 @@ export class Streams {
     }
   }
 
-  /** Counts one of another kind among them; `end`: its token is not good any more. Returns how to leave. */
-  enter(other: { cut(): void; end(why: string): void }, asker: Asker): () => void {
+  /** Counts one of another kind among them. Returns how to leave. */
+  enter(other: OtherStream, asker: Asker): () => void {
     this.#others.add(other)
     const leave = this.#tokenStreams.enter(asker, (why) => other.end(why))
     return () => {
@@ -90,11 +111,12 @@ export class Streams {
     }
   }
 
-  add(response: ServerResponse, { heartbeat, asker }: { heartbeat: boolean; asker: Asker }): Stream {
+  add(response: ServerResponse, { heartbeat, lastWords, asker }: StreamOptions): Stream {
     const stream = new Stream(response)
     const held = new Held({ cut: () => stream.cut(), write: () => this.#write(stream, held) })
     stream.onTaken = () => this.#unsent.report(held, stream.held)
     this.#all.set(stream, held)
+    if (lastWords !== undefined) this.#lastWords.set(stream, lastWords)
     if (heartbeat) {
       this.#beating.add(stream)
       this.#stopHeartbeat ??= this.#timers.after(HEARTBEAT_MS, () => this.#beat())
@@ -105,6 +127,7 @@ export class Streams {
       leave()
       this.#unsent.report(held, 0)
       this.#all.delete(stream)
+      this.#lastWords.delete(stream)
       this.#beating.delete(stream)
       this.#ready.delete(stream)
     })
@@ -129,6 +152,23 @@ export class Streams {
     if (!held) return
     stream.waiting += change
     this.#unsent.report(held, stream.held)
+  }
+
+  /** From now on no stream is opened; those that are open go elsewhere, but for those that cannot be told to. */
+  moveAll(): void {
+    this.#closed = true
+    for (const [stream, words] of this.#lastWords) stream.end(words)
+    for (const other of this.#others) other.move()
+  }
+
+  /** Closes those that were told to move and have not. */
+  closeMoved(): void {
+    for (const other of this.#others) other.leave()
+  }
+
+  /** How many cannot be told to move. */
+  get unmoved(): number {
+    return this.#all.size - this.#lastWords.size
   }
 
   close(): void {

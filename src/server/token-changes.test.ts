@@ -3,8 +3,9 @@ import { expect, test } from 'vitest'
 import type { Token } from '../protocol/index.ts'
 import { tokensSchema } from '../protocol/schemas.ts'
 import { askOn, openWebSocket } from '../testing/unit/opened-web-socket.ts'
+import { rawSocket } from '../testing/unit/raw-socket.ts'
 import { recordedLog } from '../testing/unit/recorded-log.ts'
-import { newWorld, quiet } from '../testing/unit/server-world.ts'
+import { newWorld, quiet, roundTrips } from '../testing/unit/server-world.ts'
 import { Tokens } from './tokens.ts'
 
 const sha256 = (secret: string) => createHash('sha256').update(secret).digest('hex')
@@ -93,6 +94,22 @@ test('what is sent behind the back of a removal is not done', async () => {
   opened.webSocket.send(JSON.stringify({ from: 1, requests: [{ type: 'acquire', ...lock, node: 'a' }] }))
   world.app.replaceTokens([root])
   await opened.closed
+  expect((await world.service.counts()).grants).toBe(0)
+})
+
+test('a request that began before the removal, and is whole after it, is not done', async () => {
+  const world = newWorld({ tokens: [ofA, root] })
+  const socket = await rawSocket(world)
+  const body = JSON.stringify({ ...lock, node: 'a' })
+  const length = Buffer.byteLength(body)
+  socket.write(
+    `POST /v1/acquire HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer of-a\r\nContent-Length: ${length}\r\n\r\n`,
+  )
+  await roundTrips(world)
+  world.app.replaceTokens([root])
+  socket.write(body)
+  const answer = await new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))))
+  expect(answer).toMatch(/^HTTP\/1\.1 401 /)
   expect((await world.service.counts()).grants).toBe(0)
 })
 

@@ -19,20 +19,24 @@ import type { Asker } from './guard.ts'
 import type { Posts } from './posts.ts'
 import type { Reading } from './reading.ts'
 import { bodyOf, Refusal } from './refusal.ts'
+import type { RequestLog } from './request-log.ts'
 
 interface V1Options {
   readonly service: Service
   readonly admission: Admission
-  readonly log: Log
+  readonly requestLog: RequestLog
   readonly posts: Posts
   readonly reading: Reading
 }
 
 /** Every request type at its route: what was checked goes to the service, what it says goes back. */
-export function serveRequests(app: FastifyInstance, { service, admission, posts, reading }: V1Options): void {
+export function serveRequests(
+  app: FastifyInstance,
+  { service, admission, posts, reading, requestLog }: V1Options,
+): void {
   const answer = async (type: RequestType, input: unknown, { asker, response }: From) => {
     const asked = check(type, input)
-    const admitted = admission.admit(asker, asked)
+    const admitted = admission.admit(asker, asked, () => ({ ...requestLog.names.of(response.req) }))
     if (!('request' in admitted)) return { status: 200, body: admitted }
     const budget = isReading(asked) ? reading.budgetFor(response) : undefined
     const { onAnswer } = admitted
@@ -82,19 +86,19 @@ function refused(body: ErrorBody) {
 }
 
 /** POST /v1/batch: nothing is done unless every request of it is good. */
-export function serveBatch(app: FastifyInstance, { service, admission, log, posts, reading }: V1Options): void {
+export function serveBatch(app: FastifyInstance, { service, admission, requestLog, posts, reading }: V1Options): void {
   const answer = async (body: unknown, asker: Asker, response: ServerResponse) => {
     const asked = batchOf(body)
     const admitted = asked.map((one, index) => {
       try {
-        return admission.admit(asker, one)
+        return admission.admit(asker, one, () => ({ ...requestLog.names.of(response.req) }))
       } catch (error) {
         throw error instanceof Refusal ? new Refusal(error.code, `requests.${index}: ${error.message}`) : error
       }
     })
     const budget = asked.some(isReading) ? reading.budgetFor(response) : undefined
     // What the store cannot do is the answer of that one request: the others stand.
-    const replies = await answersOf(service, admitted, { budget, log })
+    const replies = await answersOf(service, admitted, { budget, logOf: () => requestLog.of(response.req) })
     return { status: 200, body: { replies } }
   }
   posts.add(app, { path: batchRoute.path, refused, answer })
@@ -103,7 +107,7 @@ export function serveBatch(app: FastifyInstance, { service, admission, log, post
 function answersOf(
   service: Service,
   admitted: readonly (Admitted | Who)[],
-  { budget, log }: { readonly budget: ReadBudget | undefined; readonly log: Log },
+  { budget, logOf }: { readonly budget: ReadBudget | undefined; readonly logOf: () => Log },
 ): Promise<ReplyOf<RequestType>[]> {
   return new Promise((resolve) => {
     const replies: ReplyOf<RequestType>[] = []
@@ -119,7 +123,7 @@ function answersOf(
     let left = asked.length
     const tell = (index: number, reply: ReplyOf<RequestType> | undefined, error: unknown) => {
       asked[index]!.onAnswer?.(reply, error)
-      replies[places[index]!] = reply ?? bodyOf(error, log)
+      replies[places[index]!] = reply ?? bodyOf(error, logOf)
       if (--left === 0) resolve(replies)
     }
     if (left === 0) resolve(replies)

@@ -79,7 +79,7 @@ test('the addresses of one IPv6 network, and both ways to write an IPv4 address,
 test('the operator is told of the first one, and then once a minute of how many there were, and of no token', async () => {
   const { ask, clock, lines } = guardedWorld()
   await guess(ask, 1, '10.0.0.9')
-  expect(lines).toEqual([['wrong tokens', { count: 1, networks: 1, mostFrom: '10.0.0.9' }]])
+  expect(lines).toEqual([['wrong tokens', { requestId: '1', count: 1, networks: 1, mostFrom: '10.0.0.9' }]])
   await guess(ask, 3)
   await guess(ask, 1, '10.0.0.3')
   await clock.advance(59_000)

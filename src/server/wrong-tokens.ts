@@ -20,20 +20,24 @@ export class WrongTokens {
     this.#networks = new Slowdown(timers, () => this.#tell())
   }
 
-  /** Resolves when this refusal may be answered. Where too many wait for that, the connection is closed. */
-  async slow(refusal: unknown, connection: Duplex & { readonly remoteAddress?: string }): Promise<void> {
+  /** Resolves when this refusal may be answered; `logOf`: of the request. Where too many wait for that, the connection is closed. */
+  async slow(
+    refusal: unknown,
+    connection: Duplex & { readonly remoteAddress?: string },
+    logOf: () => Log = () => this.#log,
+  ): Promise<void> {
     if (!(refusal instanceof UnknownToken)) return
     const network = networkOf(connection.remoteAddress ?? '')
     const isFirst = this.#networks.size === 0
     this.#networks.note(network)
     this.#untold++
-    if (isFirst) this.#tell()
+    if (isFirst) this.#tell(logOf())
     await this.#networks.wait(network, connection)
   }
 
-  #tell(): void {
+  #tell(log = this.#log): void {
     if (this.#untold === 0) return
-    this.#log.warn('wrong tokens', {
+    log.warn('wrong tokens', {
       count: this.#untold,
       networks: this.#networks.size,
       mostFrom: this.#networks.most,

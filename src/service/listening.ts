@@ -3,7 +3,9 @@ import type { StreamedEvent } from '../protocol/index.ts'
 import type { AskAt, Store, StoreEvent } from '../stores/store.ts'
 import { CatchUp, type Piecewise, type Sink } from './catch-up.ts'
 import { EventBuffer } from './event-buffer.ts'
+import { logEvent } from './event-log.ts'
 import { FanOut, hasHeard, type Listener, type Scope } from './fan-out.ts'
+import type { Log } from './log.ts'
 import { PlaceKeeper } from './place-keeper.ts'
 import { AskerGone } from './read-budget.ts'
 import type { ReadTurns } from './read-turns.ts'
@@ -17,6 +19,7 @@ interface ListeningOptions {
   readonly instance: string
   readonly readTurns: ReadTurns
   readonly statistics: Statistics | undefined
+  readonly log: Log
   /** Called after each event, and where some may have been missed: what is due may have changed. */
   readonly onNews: () => void
 }
@@ -47,12 +50,14 @@ export class Listening {
   readonly #readTurns: ReadTurns
   readonly #statistics: Statistics | undefined
   readonly #onNews: () => void
+  readonly #log: Log
   readonly #unsubscribe: () => void
   readonly #lastId = () => this.#events.lastId
   /** Somebody has listened who may come back and ask for what it has missed. */
   #hasResumable = false
 
-  constructor(store: Store, { timers, eventLimit, instance, onNews, readTurns, statistics }: ListeningOptions) {
+  constructor(store: Store, options: ListeningOptions) {
+    const { timers, eventLimit, instance, onNews, readTurns, statistics, log } = options
     this.#store = store
     this.#events = new EventBuffer(eventLimit, `${Math.floor(store.nowMs()).toString(36)}${instance}`)
     this.#places = new PlaceKeeper(store, timers)
@@ -60,6 +65,7 @@ export class Listening {
     this.#readTurns = readTurns
     this.#statistics = statistics
     this.#onNews = onNews
+    this.#log = log
     this.#unsubscribe = store.subscribe(
       (event) => this.#send(event),
       () => void this.#tellAnew(),
@@ -133,6 +139,7 @@ export class Listening {
       if (this.#hasResumable) this.#events.add(event)
       else this.#events.pass()
     }
+    if (this.#log.isDebug) logEvent(this.#log, event)
     const heard = this.#fanOut.send(event, this.#lastId)
     if (heard.length > 0) this.#forgetHeard(event, heard)
     this.#onNews()
@@ -144,6 +151,7 @@ export class Listening {
     this.#statistics?.missed()
     this.#onNews()
     const listeners = this.#fanOut.all()
+    this.#log.warn('events may have been missed; listeners are told the present state', { listeners: listeners.length })
     for (const { catchUp } of listeners) catchUp.hold()
     for (const { catchUp } of listeners) await catchUp.tellAnew()
   }

@@ -30,10 +30,13 @@ export class Service {
   readonly #readTurns: ReadTurns
   /** Of what is not told as a reply, or goes on to its end whoever has gone. */
   readonly #unhurried: ReadBudget
+  /** Tells this service from others on the same store; nothing where nobody has said so. */
+  readonly instance: string
 
   constructor(options: ServiceOptions) {
     const { store, statistics, timers = systemTimers, waiterLimit = 1_000_000, eventLimit = 4_096 } = options
     const { instance = '', log = noLog, resultLimit = LIMITS.resultBytes, readTurns = new ReadTurns() } = options
+    this.instance = instance
     this.#readTurns = readTurns
     this.#unhurried = this.budget({ bytes: Infinity })
     this.#store = store
@@ -48,7 +51,7 @@ export class Service {
     })
     // An event may be another process's: then its deadlines are news here.
     const onNews = () => this.#sweeper.arm()
-    this.#listening = new Listening(store, { timers, eventLimit, instance, onNews, readTurns, statistics })
+    this.#listening = new Listening(store, { timers, eventLimit, instance, onNews, readTurns, statistics, log })
   }
 
   /**

@@ -7,6 +7,17 @@ export interface StoreLog {
   warn(sentence: string, fields?: Readonly<Record<string, unknown>>): void
 }
 
+/** What becomes of a session: its client has left it, or it was lost with all that hung off it. */
+type SessionChange = 'opened' | 'left' | 'lost'
+
+/** What a store was found to be when it was opened. */
+export interface StoreFound {
+  /** Where it is, without credentials. */
+  readonly at: string
+  /** It was made just now. */
+  readonly isNew: boolean
+}
+
 /** What every kind of store is opened with. */
 export interface OpenStoreOptions {
   /** The clock that counts, unless the store has one of its own. */
@@ -17,6 +28,10 @@ export interface OpenStoreOptions {
   readonly isPolicyChosen?: boolean
   /** Default: nowhere. */
   readonly log?: StoreLog
+  /** Told once it is known. */
+  readonly onFound?: (found: StoreFound) => void
+  /** Told of every session that this process opens or ends, where somebody wants to know. */
+  readonly onSession?: ((session: string, change: SessionChange) => void) | undefined
   /**
    * Told of every step as it is taken: for those who check histories. A store that several processes share writes its
    * steps down itself instead; one that can do neither has to refuse, in a sentence.

@@ -98,6 +98,23 @@ export async function startServer(args: readonly string[] = [], env: NodeJS.Proc
   }
 }
 
+/** An entry of a server's log. */
+export interface LogEntry extends Readonly<Record<string, unknown>> {
+  readonly level: string
+  readonly message: string
+}
+
+/** The log of a server, as it has written it to stderr so far. */
+export function logIn(stderr: string): LogEntry[] {
+  const lines = stderr.split('\n').filter((line) => line.startsWith('{'))
+  return lines.map((line) => JSON.parse(line) as LogEntry)
+}
+
+/** What is worse in it than that it has started, or stops. */
+export function troubleIn(stderr: string): LogEntry[] {
+  return logIn(stderr).filter(({ level }) => level === 'warn' || level === 'error')
+}
+
 /** Resolves with the first value that is not undefined or false. */
 export async function until<T>(
   what: string,

@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { baton } from './cli-process.ts'
+import { baton, troubleIn } from './cli-process.ts'
 import { newDirectory, post, serve } from './file-server.ts'
 
 let holds = 0
@@ -46,8 +46,7 @@ test.each([
     // A lock whose release is lost is still held.
     const reply = await post(second.url, '/v1/acquire', { operation: 'update', resource: 'r', node: 'n' })
     expect(reply.body.fence).toBeGreaterThan(highest)
-    const [line] = second.process.stderr().split('\n')
-    expect(JSON.parse(line!)).toMatchObject({ message: expect.stringMatching(why), directory })
+    expect(troubleIn(second.process.stderr())).toMatchObject([{ why: expect.stringMatching(why), directory }])
     await second.kill()
   },
   60_000,
@@ -61,7 +60,7 @@ test('a server that was stopped goes on with the next fence, and says nothing', 
   await first.process.ended
   const second = await serve(directory)
   expect(await turns(second.url, 1)).toBe(highest + 1)
-  expect(second.process.stderr()).toBe('')
+  expect(troubleIn(second.process.stderr())).toEqual([])
   await second.kill()
 })
 

@@ -4,7 +4,7 @@ import { readdirSync, unlinkSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { baton, MAIN, startProgram, until } from './cli-process.ts'
+import { baton, MAIN, startProgram, troubleIn, until } from './cli-process.ts'
 import { newDirectory, post, serve } from './file-server.ts'
 
 const flags = (directory: string, port: string) => ['serve', '--port', port, '--store', `file:${directory}`]
@@ -92,14 +92,8 @@ test.runIf(process.platform === 'linux')(
       )
     }
     await until('some are refused', () => closed > 150)
-    const lines = () =>
-      server
-        .stderr()
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line))
-    await until('the log says so', () => server.stderr() !== '')
-    expect(lines()).toEqual([
+    await until('the log says so', () => troubleIn(server.stderr()).length > 0)
+    expect(troubleIn(server.stderr())).toEqual([
       expect.objectContaining({ message: expect.stringMatching(/^connections are refused: .*ulimit -n/), refused: 1 }),
     ])
     for (const socket of sockets) socket.destroy()
@@ -110,7 +104,7 @@ test.runIf(process.platform === 'linux')(
         () => false,
       ),
     )
-    expect(lines()).toHaveLength(1)
+    expect(troubleIn(server.stderr())).toHaveLength(1)
     server.kill('SIGTERM')
     expect((await server.ended).code).toBe(0)
   },

@@ -27,7 +27,7 @@ const status = (server: TestServer, token: string) =>
 const who = async (server: TestServer, token: string) =>
   (await fetch(`${server.url}/v1/who`, { headers: { authorization: `Bearer ${token}` } })).json()
 
-test('a token is printed once, listed without its secret, and good until it is revoked, without a restart', async () => {
+test.concurrent('a token is printed once, listed without its secret, and good until it is revoked, without a restart', async () => {
   const tokens = newTokens()
   const root = await newToken(tokens, '--role', 'admin', '--name', 'ops')
   expect(statSync(tokens).mode & 0o777).toBe(0o600)
@@ -72,7 +72,7 @@ test('a token is printed once, listed without its secret, and good until it is r
   for (const secret of [root, rack]) expect(log).not.toContain(secret)
 })
 
-test('SIGHUP reloads, a broken file leaves what was good in force, and the log says what to change', async () => {
+test.concurrent('SIGHUP reloads, a broken file leaves what was good in force, and the log says what to change', async () => {
   const tokens = newTokens()
   const audit = folder.path('audit.jsonl')
   const root = await newToken(tokens, '--role', 'admin', '--name', 'ops')
@@ -91,11 +91,11 @@ test('SIGHUP reloads, a broken file leaves what was good in force, and the log s
   writeFileSync(tokens, `${readFileSync(tokens, 'utf8')}\n[[tokens]]\nrole = "king"\n`)
   await until('it is refused', () => server.process.stderr().includes('tokens.1.role'))
   expect((await status(server, root)).code).toBe(0)
-  expect(server.process.stderr()).toContain('tokens not reloaded: the old ones stay in force')
+  expect(server.process.stderr()).toContain('"tokens not reloaded"')
   expect((await server.stop()).code).toBe(0)
 })
 
-test('an expired token is said to be that', async () => {
+test.concurrent('an expired token is said to be that', async () => {
   const tokens = newTokens()
   await newToken(tokens, '--role', 'admin')
   const brief = await newToken(tokens, '--role', 'observe', '--expires', '1s')
@@ -111,7 +111,7 @@ test('an expired token is said to be that', async () => {
   await server.stop()
 })
 
-test('a certificate is enough where an entry names it; the one of the server is renewed while it runs', async () => {
+test.concurrent('a certificate is enough where an entry names it; the one of the server is renewed while it runs', async () => {
   const authority = newAuthority()
   const file = (name: string, text: string) => {
     writeFileSync(folder.path(name), text)
@@ -160,7 +160,7 @@ test('a certificate is enough where an entry names it; the one of the server is 
   await server.stop()
 })
 
-test('what is wrong with a command is said with 64', async () => {
+test.concurrent('what is wrong with a command is said with 64', async () => {
   const tokens = newTokens()
   const said = async (...args: string[]) => {
     const { code, stdout, stderr } = await baton(['token', ...args])

@@ -195,7 +195,7 @@ test('a stream that is silent for 45 s is dead, whatever TCP thinks', async () =
   const { serve } = newServers()
   const { url } = await serve()
   const [opened, ended] = [work(), work<string>()]
-  const handlers = { onEvent: () => opened.finish(), onEnd: (reason: string) => ended.finish(reason) }
+  const handlers = { onEvent: () => opened.finish(), onEnd: ({ reason }: { reason: string }) => ended.finish(reason) }
   transport(url, simulated(clock)).listen({ of: 'all' }, handlers)
   await opened.done
   await clock.advance(44_000)

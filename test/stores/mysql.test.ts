@@ -305,3 +305,26 @@ test('a queue of thousands is told in one go', async () => {
   expect(told).toBe(3_000)
   expect((await store.step(at, waiters[2_999]!)).status).toBe('skip')
 }, 60_000)
+
+test('a store is new to the process that makes its tables, and says where it is without its password; sessions are told of', async () => {
+  const told: unknown[] = []
+  const options = {
+    onFound: (found: object) => told.push(found),
+    onSession: (session: string, change: string) => told.push(`${session} ${change}`),
+  }
+  const store = await open(options)
+  await open(options)
+  const { host, password } = new URL(url)
+  const found = { at: `mysql://${host}/${database}` }
+  expect(told.splice(0)).toEqual([
+    { ...found, isNew: true },
+    { ...found, isNew: false },
+  ])
+  for (const session of ['a', 'b']) await store.openSession({ session, node: 'n', ttlMs: 1_000 })
+  await store.renewSession('a')
+  await store.closeSession('a')
+  await clock.advance(2_000)
+  await store.sweep(10)
+  expect(told).toEqual(['a opened', 'b opened', 'a left', 'b lost'])
+  expect(JSON.stringify(told)).not.toContain(password)
+})

@@ -6,11 +6,11 @@ import { flagOf, type ServeSettings, type Setting, settingRows, variablesOf } fr
 import { WatchedFiles } from '../config/watched-files.ts'
 import type { AddCommand, CliContext, RunningServer } from '../context.ts'
 import { EXIT, Exit } from '../exit.ts'
-import { hearing } from '../interrupt.ts'
+import { exitOfSignal, hearing, type StopSignal } from '../interrupt.ts'
 import { say } from '../print/say.ts'
 
-/** A stop that takes longer than this is not waited for. */
-const STOP_MS = 5_000
+/** What keeps the process alive after it has stopped is not waited for. */
+const LINGER_MS = 500
 
 export const add: AddCommand = (program, context, done) => {
   const serving = program
@@ -26,6 +26,7 @@ The flags of queueing and exclusion are those of the namespace 'default'. The TO
   port = 8086
   allowed_hosts = ["baton.example"]
   result_limit = "64KiB"
+  log_level = "info"
   audit = "audit.jsonl"
   [quotas.node]                # of one node; [quotas.token]: of all nodes of a token together
   sessions = 10000
@@ -79,9 +80,8 @@ async function serve(config: ServeConfig, context: CliContext): Promise<number> 
     say(context.stdout, `baton listening on ${server.url}`)
     if (!stopped.signal.aborted) await once(stopped.signal, 'abort')
     watched.close()
-    const late = setTimeout(() => process.exit(EXIT.ok), STOP_MS)
     await server.stop()
-    clearTimeout(late)
+    setTimeout(() => process.exit(EXIT.ok), LINGER_MS).unref()
   }
   const hadTerminal = context.stdout.isTTY
   const onHangUp = () => {
@@ -89,11 +89,12 @@ async function serve(config: ServeConfig, context: CliContext): Promise<number> 
     if (hadTerminal && !isatty(1)) stopped.abort()
     else server?.reload({ isAsked: true })
   }
-  await hearing(
-    () => stopped.abort(),
-    () => hearing(onHangUp, untilAsked, ['SIGHUP']),
-    ['SIGINT', 'SIGTERM'],
-  )
+  const onStop = (signal: StopSignal) => {
+    // Whoever asks twice does not want to wait.
+    if (stopped.signal.aborted) process.exit(exitOfSignal(signal))
+    stopped.abort()
+  }
+  await hearing(onStop, () => hearing(onHangUp, untilAsked, ['SIGHUP']), ['SIGINT', 'SIGTERM'])
   return EXIT.ok
 }
 

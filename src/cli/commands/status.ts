@@ -1,31 +1,31 @@
 import type { Baton, ResourceStatus } from '../../client/api.ts'
 import { harmlessJson } from '../../protocol/index.ts'
 import { beats } from '../beats.ts'
-import { addConnectionOptions, type ConnectionFlags, withBaton } from '../connection.ts'
+import { addConnectionOptions, type ConnectionFlags, namespaceOf, placeOf, withBaton } from '../connection.ts'
 import type { AddCommand, CliContext } from '../context.ts'
 import { EXIT } from '../exit.ts'
-import { untilStopped } from '../interrupt.ts'
+import { exitOfSignal, untilStopped } from '../interrupt.ts'
 import { paintFor } from '../print/paint.ts'
 import { renderResource, renderResources } from '../print/resource-view.ts'
+import type { WatchEnd } from '../watch/watch-screen.ts'
 
 interface StatusFlags extends ConnectionFlags {
   readonly json?: boolean
   readonly watch?: boolean
 }
 
-/** Many events at once are one redraw. */
-const REDRAW_MS = 50
-const CLEAR = '\u001b[H\u001b[2J\u001b[3J'
+/** Many events at once are one printing. */
+const REPRINT_MS = 50
 
 type Present = ResourceStatus | readonly ResourceStatus[]
 
 export const add: AddCommand = (program, context, done) => {
   const command = program
     .command('status')
-    .description('Who holds, who waits, who uses what, and what is kept.')
+    .description('Who holds, who waits and why, who uses what, and what is kept.')
     .argument('[resource]', 'one of them; all that are not idle where absent')
     .option('--json', 'an array of resources, or the one named')
-    .option('--watch', 'again with every change, until interrupted')
+    .option('--watch', 'on a terminal a screen that goes on by itself (? for its keys); else again with every change')
   addConnectionOptions(command, context)
     .addHelpText(
       'after',
@@ -38,6 +38,7 @@ Example:
     why         pull: held by node-a for 42s, usually 8.0s`,
     )
     .action(async (resource: string | undefined, flags: StatusFlags) => {
+      if (flags.watch && isOnScreen(flags, context)) return done(await watchScreen(resource, flags, context))
       await withBaton(flags, context, async (baton) => {
         const read = () => present(baton, resource, flags)
         if (!flags.watch) {
@@ -48,6 +49,31 @@ Example:
         done(await untilStopped((signal) => watch({ read, changes: events(signal), signal }, flags, context)))
       })
     })
+}
+
+function isOnScreen({ json }: StatusFlags, { stdout, env }: CliContext): boolean {
+  return stdout.isTTY === true && !json && env.TERM !== 'dumb'
+}
+
+/** It goes on when nobody answers, and says so; only at the beginning that is the end. */
+async function watchScreen(resource: string | undefined, flags: StatusFlags, context: CliContext): Promise<number> {
+  // It takes its time to load, and most do without.
+  const { WatchScreen } = await import('../watch/watch-screen.ts')
+  let screen: InstanceType<typeof WatchScreen> | undefined
+  const watching = async (baton: Baton) => {
+    const options = { namespace: namespaceOf(flags, context), resource, place: placeOf(flags, context) }
+    const opened = new WatchScreen(baton, options, context)
+    screen = opened
+    let end = 'stopped' as WatchEnd
+    const code = await untilStopped(async (signal) => {
+      end = await opened.run(signal)
+    })
+    return end === 'interrupt' ? exitOfSignal('SIGINT') : code
+  }
+  return withBaton(flags, context, watching, {
+    whenUnavailable: 'wait',
+    onNotice: (notice) => screen?.notice(notice),
+  })
 }
 
 async function present(baton: Baton, resource: string | undefined, { namespace, json }: StatusFlags): Promise<Present> {
@@ -74,21 +100,11 @@ interface Watched {
   readonly signal: AbortSignal
 }
 
-/** Reads again only when an event says that something has changed; on a terminal the ages go on by themselves. */
+/** Reads again only when an event says that something has changed. */
 async function watch({ read, changes, signal }: Watched, flags: StatusFlags, context: CliContext): Promise<void> {
-  const { stdout } = context
-  const onScreen = stdout.isTTY === true && !flags.json
-  let present: Present = []
-  const draw = () => stdout.write((onScreen ? CLEAR : '') + rendered(present, flags, context))
-  let ages: NodeJS.Timeout | undefined
-  try {
-    for await (const _ of beats(changes, REDRAW_MS)) {
-      present = await read()
-      if (signal.aborted) return
-      draw()
-      if (onScreen) ages ??= setInterval(draw, 1_000)
-    }
-  } finally {
-    clearInterval(ages)
+  for await (const _ of beats(changes, REPRINT_MS)) {
+    const present = await read()
+    if (signal.aborted) return
+    context.stdout.write(rendered(present, flags, context))
   }
 }

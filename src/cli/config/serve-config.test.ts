@@ -46,6 +46,19 @@ describe('the configuration of serve', () => {
     expect(resolve({ config, port: '3' }, { BATON_PORT: '2' }).port).toBe(3)
   })
 
+  test('the log is of level info and in whatever format fits, until something else is said', () => {
+    expect(resolve({})).toMatchObject({ logLevel: 'info', logFormat: undefined })
+    const config = file('log_level = "warn"\nlog_format = "json"')
+    expect(resolve({ config })).toMatchObject({ logLevel: 'warn', logFormat: 'json' })
+    const env = { BATON_LOG_LEVEL: 'debug', BATON_LOG_FORMAT: 'pretty' }
+    expect(resolve({ config }, env)).toMatchObject({ logLevel: 'debug', logFormat: 'pretty' })
+    expect(resolve({ config, logLevel: 'silent' }, env)).toMatchObject({ logLevel: 'silent', logFormat: 'pretty' })
+    expect(() => resolve({ logLevel: 'verbose' })).toThrow(
+      "logLevel is 'verbose'; use debug or info or warn or error or silent",
+    )
+    expect(() => resolve({}, { BATON_LOG_FORMAT: 'xml' })).toThrow("logFormat is 'xml'; use json or pretty")
+  })
+
   test('PORT is heard, BATON_PORT is heard more, an empty one is none', () => {
     expect(resolve({}, { PORT: '5' }).port).toBe(5)
     expect(resolve({}, { PORT: '5', BATON_PORT: '6' }).port).toBe(6)

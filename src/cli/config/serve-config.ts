@@ -24,6 +24,10 @@ export interface ServeConfig {
   readonly resultLimit: number
   /** What a node and a token may have. */
   readonly quotas: Quotas
+  /** From which level on the log is written. */
+  readonly logLevel: SettledSettings['logLevel']
+  /** Absent: for people on a terminal, as JSON elsewhere. */
+  readonly logFormat?: SettledSettings['logFormat']
   /** PEM text, not paths. With `ca`, clients need a certificate of it. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string }
   /** The path of a file for what operators do. Default: the log. */
@@ -70,6 +74,8 @@ export function serveConfig({ flags, env, warn }: ServeSources): ServeConfig {
     isPolicyChosen: [settings.queueing, settings.exclusion, file.policy].some((choice) => choice !== undefined),
     resultLimit,
     quotas: quotasOf(file),
+    logLevel: settings.logLevel,
+    logFormat: settings.logFormat,
     tls: tlsOf(settings),
     audit: settings.audit,
     reloadable: reloadableOf(settings),

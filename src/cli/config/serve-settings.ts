@@ -73,6 +73,19 @@ const serveSettings = {
     default: `${LIMITS.resultBytes / 1024}KiB`,
     says: `the largest result told to others, up to ${LIMITS.resultMaxBytes / 1024}KiB`,
   },
+  logLevel: {
+    kind: oneOf('debug', 'info', 'warn', 'error', 'silent'),
+    value: 'level',
+    toml: 'log_level',
+    default: 'info',
+    says: 'from which level on the log is written',
+  },
+  logFormat: {
+    kind: oneOf('json', 'pretty'),
+    value: 'format',
+    toml: 'log_format',
+    says: 'how the log is written; absent, pretty on a terminal and json elsewhere',
+  },
 } as const satisfies Readonly<Record<string, Setting>>
 
 type Rows = typeof serveSettings

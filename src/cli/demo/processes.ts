@@ -17,7 +17,7 @@ interface ServerProcess {
 }
 
 export async function startServerProcess(entry: string): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [entry, 'serve', '--port', '0', '--store', 'memory:'], {
+  const child = spawn(process.execPath, [entry, 'serve', '--port', '0', '--store', 'memory:', '--log-level', 'warn'], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: ownEnvironment(),
   })

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 
-export type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'dim' | 'bold'
+export type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'dim' | 'bold' | 'inverse'
 
 const CODES: Readonly<Record<Colour, number>> = {
   red: 31,
@@ -11,6 +11,7 @@ const CODES: Readonly<Record<Colour, number>> = {
   cyan: 36,
   dim: 2,
   bold: 1,
+  inverse: 7,
 }
 
 const CLEAR_LINE = '\r\u001b[2K'

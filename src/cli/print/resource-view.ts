@@ -20,7 +20,13 @@ export function renderResources(views: readonly ResourceStatus[], paint: Paint =
 /** One of them, at a time by the clock that its times go by. */
 export function renderResource(view: ResourceView, nowMs: number, paint: Paint = plain): string {
   const heading = view.namespace === 'default' ? view.resource : `${view.resource}  (namespace ${view.namespace})`
-  const present = [...holders(view, nowMs), ...waiters(view, nowMs), ...paused(view, nowMs)]
+  const lines = resourceLines(view, nowMs, WAITERS_SHOWN)
+  return `${[paint('bold', oneLine(heading)), ...lines.map((line) => `  ${coloured(line, paint)}`)].join('\n')}\n`
+}
+
+/** What is known of a resource, without its heading and without colours, so that it can be cut. */
+export function resourceLines(view: ResourceView, nowMs: number, waitersShown: number): string[] {
+  const present = [...holders(view, nowMs), ...waiters(view, nowMs, waitersShown), ...paused(view, nowMs)]
   const past = [...kept(view, nowMs), ...recent(view, nowMs)]
   const aligned = columns(labelled([...present, ...past]))
   const lines = [
@@ -29,8 +35,7 @@ export function renderResource(view: ResourceView, nowMs: number, paint: Paint =
     ...aligned.slice(present.length),
     ...columns(labelled(references(view))),
   ]
-  if (lines.length === 0) lines.push(oneLine(`idle in the namespace ${view.namespace}`))
-  return `${[paint('bold', oneLine(heading)), ...lines.map((line) => `  ${coloured(line, paint)}`)].join('\n')}\n`
+  return lines.length === 0 ? [oneLine(`idle in the namespace ${view.namespace}`)] : lines
 }
 
 function holders({ grants }: ResourceView, nowMs: number): Row[] {
@@ -58,8 +63,8 @@ function unclaimed({ claimByMs }: GrantView, nowMs: number): string {
   return `not yet claimed${passesOn}`
 }
 
-function waiters(view: ResourceView, nowMs: number): Row[] {
-  const rows: Row[] = placed(view.waiters.slice(0, WAITERS_SHOWN)).map(({ waiter, position }) => [
+function waiters(view: ResourceView, nowMs: number, shown: number): Row[] {
+  const rows: Row[] = placed(view.waiters.slice(0, shown)).map(({ waiter, position }) => [
     'waits',
     waiter.operation,
     waiter.node,
@@ -135,9 +140,11 @@ function revision({ revision }: { readonly revision?: string }): string[] {
   return revision === undefined ? [] : [`revision ${revision}`]
 }
 
+export const LABEL_WIDTH = 10
+
 /** A label stands only on the first row of its kind. */
 function labelled(rows: readonly Row[]): string[][] {
-  return rows.map(([label, ...cells], at) => [(rows[at - 1]?.[0] === label ? '' : label).padEnd(10), ...cells])
+  return rows.map(([label, ...cells], at) => [(rows[at - 1]?.[0] === label ? '' : label).padEnd(LABEL_WIDTH), ...cells])
 }
 
 const COLOURS: Readonly<Record<string, Colour>> = {
@@ -150,8 +157,13 @@ const COLOURS: Readonly<Record<string, Colour>> = {
   references: 'blue',
 }
 
+/** Nothing of what is no label. */
+export function colourOfLabel(label: string): Colour | undefined {
+  return COLOURS[label.trim()]
+}
+
 function coloured(line: string, paint: Paint): string {
-  const label = line.slice(0, 10)
-  const colour = COLOURS[label.trim()]
-  return colour === undefined ? line : paint(colour, label) + line.slice(10)
+  const label = line.slice(0, LABEL_WIDTH)
+  const colour = colourOfLabel(label)
+  return colour === undefined ? line : paint(colour, label) + line.slice(LABEL_WIDTH)
 }

@@ -47,7 +47,7 @@ test('the call whose time is over first decides when it is looked at, whichever 
 test('one that listens and hears nothing for 45 s, not even a beat, is of no use', async () => {
   const { connection, clock, far, useless } = open()
   const ends: string[] = []
-  connection.listen({ scope: { of: 'all' } }, { onEvent: () => {}, onEnd: (reason) => ends.push(reason) })
+  connection.listen({ scope: { of: 'all' } }, { onEvent: () => {}, onEnd: ({ reason }) => ends.push(reason) })
   await clock.advance(44_000)
   far.beat()
   await clock.advance(44_999)
@@ -133,19 +133,19 @@ test('events go to those who listen, by number, until they do not', async () => 
 test('one that the server ends is told why, and nothing more', async () => {
   const { connection, far } = open()
   const ends: unknown[] = []
-  connection.listen({ scope: { of: 'all' } }, { onEvent: () => {}, onEnd: (...why) => ends.push(why) })
+  connection.listen({ scope: { of: 'all' } }, { onEvent: () => {}, onEnd: (end) => ends.push(end) })
   await settled()
   const refusal = { status: 'refused', code: 'forbidden', message: 'not you' } as const
   far.say({ ended: [[1, refusal as never]] })
   far.say({ ended: [[1, refusal as never]] })
-  expect(ends).toEqual([['not you', refusal]])
+  expect(ends).toEqual([{ reason: 'not you', refusal }])
 })
 
 test('at its end calls are rejected and those who listen are told, each once', async () => {
   const { connection, far } = open()
   const ends: string[] = []
   const call = outcomeOf(callOn(connection, renewal, 500))
-  connection.listen({ scope: { of: 'all' } }, { onEvent: () => {}, onEnd: (why) => ends.push(why) })
+  connection.listen({ scope: { of: 'all' } }, { onEvent: () => {}, onEnd: ({ reason }) => ends.push(reason) })
   const error = new UnavailableError('gone')
   connection.end(error)
   connection.end(new UnavailableError('again'))
@@ -154,6 +154,29 @@ test('at its end calls are rejected and those who listen are told, each once', a
   expect(far.isClosed).toBe(true)
   await settled()
   expect(far.frames).toEqual([])
+})
+
+test('a server that is about to stop is left when all that was asked of it is answered, and streams move', async () => {
+  const { connection, far, clock, draining } = open()
+  const told: unknown[] = []
+  const call = outcomeOf(callOn(connection, renewal, 500))
+  const late = outcomeOf(callOn(connection, renewal, 400))
+  connection.listen(
+    { scope: { of: 'all' } },
+    { onEvent: ({ type }) => told.push(type), onEnd: (end) => told.push(end) },
+  )
+  await settled()
+  await clock.advance(1)
+  far.say({ draining: true })
+  expect(draining()).toBe(1)
+  connection.leave()
+  far.say({ events: [[1, 'e-1', { type: 'reset' }]] })
+  far.reply(1, alive)
+  expect([await call, told, far.isClosed]).toEqual([alive, ['reset'], false])
+  await clock.advance(399)
+  expect((await late) as Error).toBeInstanceOf(UnavailableError)
+  expect(told).toEqual(['reset', { reason: 'the server is about to stop', isMove: true }])
+  expect(far.isClosed).toBe(true)
 })
 
 test('where Baton itself has said no, that is the answer to every call', async () => {

@@ -23,6 +23,8 @@ interface ConnectionOptions {
   readonly wire: Wire
   readonly clock: ClientClock
   readonly asks: Asks
+  /** The server is about to stop. */
+  readonly onDraining: () => void
   /** The server's greeting: it is Baton, over this store. */
   readonly onGreeting: (store: string) => void
   /** It is of no use: nothing comes for longer than an answer may take, or what comes is not Baton's. */
@@ -65,12 +67,17 @@ export class Connection {
   #checkAtMs = Infinity
   #cancelCheck = () => {}
   #isGreeted = false
+  #isLeaving = false
   #isClosed = false
 
   constructor(options: ConnectionOptions) {
     this.#options = options
     this.#outbox = new Outbox(options.asks, this.number)
     this.#lastHeardMs = options.clock.monoMs()
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
   }
 
   /** The server has said that it is one. */
@@ -112,7 +119,7 @@ export class Connection {
     }
     if (this.#underWay > 0) this.#underWay--
     if (this.#outbox.requests > 0) this.#later()
-    const { store, replies, events, ended } = frame
+    const { store, replies, events, ended, draining } = frame
     if (store !== undefined) {
       this.#isGreeted = true
       this.#options.onGreeting(store)
@@ -124,8 +131,16 @@ export class Connection {
     for (const [id, refusal] of ended ?? []) {
       const handlers = this.#listens.get(id)
       this.#listens.delete(id)
-      handlers?.onEnd(refusal.message, refusal)
+      handlers?.onEnd({ reason: refusal.message, refusal })
     }
+    if (draining) this.#options.onDraining()
+    if (this.#isLeaving) this.#leaveIfAnswered()
+  }
+
+  /** Nothing more is sent on it: when all that was asked is answered it is over, and its streams move. */
+  leave(): void {
+    this.#isLeaving = true
+    this.#leaveIfAnswered()
   }
 
   onBeat(): void {
@@ -135,16 +150,29 @@ export class Connection {
   /** It is over: calls reject with the error, or are answered where Baton itself has said no. */
   end(error: UnavailableError, answer?: AnyReply): void {
     if (this.#isClosed) return
-    this.#isClosed = true
     const calls = [...this.#calls.entries()]
+    const listens = this.#close()
+    for (const [, { tell, isGivenUp }] of calls) if (!isGivenUp) tell(answer, error)
+    const refusal = answer?.status === 'refused' ? answer : undefined
+    const { isAnnounced } = error
+    for (const { onEnd } of listens) onEnd({ reason: refusal?.message ?? error.message, refusal, isAnnounced })
+  }
+
+  /** Who listened is still to be told why it is over. */
+  #close(): readonly StreamHandlers[] {
     const listens = [...this.#listens.values()]
+    this.#isClosed = true
     this.#calls.clear()
     this.#listens.clear()
     this.#cancelCheck()
     this.#options.wire.close()
-    for (const [, { tell, isGivenUp }] of calls) if (!isGivenUp) tell(answer, error)
-    const refusal = answer?.status === 'refused' ? answer : undefined
-    for (const { onEnd } of listens) onEnd(refusal?.message ?? error.message, refusal)
+    return listens
+  }
+
+  #leaveIfAnswered(): void {
+    if (this.#isClosed) return
+    for (const [, { isGivenUp }] of this.#calls.entries()) if (!isGivenUp) return
+    for (const { onEnd } of this.#close()) onEnd({ reason: 'the server is about to stop', isMove: true })
   }
 
   #replied(number: number, reply: AnyReply): void {
@@ -242,6 +270,7 @@ export class Connection {
       this.#calls.replace(number, { ...call, byMs: Infinity, isGivenUp: true })
       call.tell(undefined, new UnavailableError(`nothing came for ${Math.round(nowMs - call.sentAtMs)} ms`))
     }
+    if (this.#isLeaving) this.#leaveIfAnswered()
   }
 
   #useless(why: string, { isForbidden = false } = {}): void {

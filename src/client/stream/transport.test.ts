@@ -46,7 +46,7 @@ const gone = { error: new UnavailableError('connection reset') }
 
 function listener(): StreamHandlers & { readonly told: unknown[] } {
   const told: unknown[] = []
-  return { told, onEvent: (event) => told.push(event), onEnd: (...why) => told.push(why) }
+  return { told, onEvent: (event) => told.push(event), onEnd: (end) => told.push(end) }
 }
 
 test('nobody is dialled before something is asked, and then one connection does for all', async () => {
@@ -70,7 +70,7 @@ test('when a connection breaks its calls are rejected and its streams end, and t
   ends[0]!.greet()
   ends[0]!.end(gone)
   expect(await call).toMatchObject({ message: expect.stringMatching(/no answer from http:\/\/a: connection reset/) })
-  expect(streams.told).toEqual([[expect.stringContaining('connection reset'), undefined]])
+  expect(streams.told).toMatchObject([{ reason: expect.stringContaining('connection reset'), isAnnounced: false }])
   expect(notices).toEqual(['leaving http://a (connection reset) for http://b'])
   expect(transport.reconnects).toBe(1)
   void outcomeOf(transport.call(renewal))
@@ -180,7 +180,7 @@ test('a refusal at the upgrade is the answer: nobody moves on, and the next call
   await settled()
   ends[0]!.end({ error: new UnavailableError('it answered 401'), refusal })
   expect(await call).toEqual(refusal)
-  expect(streams.told).toEqual([[refusal.message, refusal]])
+  expect(streams.told).toMatchObject([{ reason: refusal.message, refusal }])
   void outcomeOf(transport.call(renewal))
   expect(ends.map(({ base }) => base)).toEqual(['http://a', 'http://a'])
   expect(notices).toEqual([])

@@ -10,7 +10,7 @@ import {
   type Tell,
   type Transport,
 } from '../transport.ts'
-import { causeOf } from '../transport-errors.ts'
+import { ANNOUNCED_MS, causeOf } from '../transport-errors.ts'
 import { Asks } from './asks.ts'
 import { Connection } from './connection.ts'
 import type { Dial, WireEnd } from './wire.ts'
@@ -43,6 +43,9 @@ export class StreamTransport implements Transport {
   /** So many connections in a row have ended without a word from the server. */
   #unheard = 0
   #present: number
+  /** Connections to servers that are about to stop, until all that was asked on them is answered. */
+  readonly #leaving = new Set<Connection>()
+  #announcedUntilMs = -Infinity
   #isClosed = false
   /** How often a connection has ended. */
   reconnects = 0
@@ -81,6 +84,7 @@ export class StreamTransport implements Transport {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    for (const connection of this.#leaving) connection.end(new UnavailableError('the client was closed'))
     this.#connection?.end(new UnavailableError('the client was closed'))
     this.#connection = undefined
     await this.#fallback?.close()
@@ -99,9 +103,11 @@ export class StreamTransport implements Transport {
       wire,
       clock,
       asks: this.#asks,
+      onDraining: () => this.#leave(connection),
       onGreeting: (store) => {
         cancel()
         this.#unheard = 0
+        this.#announcedUntilMs = -Infinity
         this.#stores.note(base, store)
       },
       onUseless: (end) => (connection.isGreeted ? this.#ended(base, connection, end) : notGreeted(end)),
@@ -127,14 +133,33 @@ export class StreamTransport implements Transport {
         this.#takeOtherWay(base, { error, forMs: isForbidden ? FORBIDDEN_MS : SILENT_MS })
       else if (!refusal && !this.#isClosed) this.#moveOn(base, error)
     }
-    connection.end(new UnavailableError(`no answer from ${base.origin}: ${causeOf(error)}`, { cause: error }), refusal)
+    this.#leaving.delete(connection)
+    const why = `no answer from ${base.origin}: ${causeOf(error)}`
+    connection.end(new UnavailableError(why, { cause: error, isAnnounced: this.#isAnnounced }), refusal)
+  }
+
+  /** What is asked from now on goes to the next server, or to the same one when it is back. */
+  #leave(connection: Connection): void {
+    if (this.#connection !== connection) return
+    const { bases, clock } = this.#options
+    this.#connection = undefined
+    this.reconnects++
+    this.#present = (this.#present + 1) % bases.length
+    this.#announcedUntilMs = clock.monoMs() + ANNOUNCED_MS
+    for (const each of this.#leaving) if (each.isClosed) this.#leaving.delete(each)
+    this.#leaving.add(connection)
+    connection.leave()
+  }
+
+  get #isAnnounced(): boolean {
+    return this.#options.clock.monoMs() < this.#announcedUntilMs
   }
 
   #moveOn(base: URL, error: unknown): void {
     const { bases, notice } = this.#options
     if (bases.length < 2) return
     this.#present = (this.#present + 1) % bases.length
-    notice(`leaving ${base.origin} (${causeOf(error)}) for ${bases[this.#present]!.origin}`)
+    if (!this.#isAnnounced) notice(`leaving ${base.origin} (${causeOf(error)}) for ${bases[this.#present]!.origin}`)
   }
 
   #takeOtherWay(base: URL, { error, forMs }: { readonly error: unknown; readonly forMs: number }): void {

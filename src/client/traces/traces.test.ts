@@ -171,6 +171,19 @@ test.each(ends)('a grant without a callback: its span ends when it %s, and only 
   expect(ended('baton work once')).toHaveLength(1)
 })
 
+test('the first report is the outcome of the span, also while it is under way', async () => {
+  const { tracer, ended } = recordedSpans()
+  const { baton } = newClientWorld().client({ node: 'a', tracer })
+  const grant = await baton.acquire('once', 'r')
+  const first = grant.succeed()
+  expect(await outcomeOf(grant.fail(new Error('too late')))).toMatchObject({ code: 'ended' })
+  await grant[Symbol.asyncDispose]()
+  await first
+  expect(ended('baton work once').map(seen)).toMatchObject([
+    { attributes: { 'baton.outcome': 'success' }, isError: false },
+  ])
+})
+
 test('a lock for a scope: its span is from the grant to the release, and it works as one that nobody records', async () => {
   const { tracer, ended } = recordedSpans()
   const { baton } = newClientWorld().client({ node: 'a', tracer })

@@ -162,6 +162,18 @@ describe('a page that is not connected', () => {
     expect(ids(world)).toEqual(['meanwhile'])
   })
 
+  test('leaves a server that is about to stop once it has its answers, and comes back', async () => {
+    const world = await connected()
+    const { contact } = world.dashboard.stream
+    const asked = world.dashboard.stream.request({ type: 'get-policy' })
+    world.drain()
+    expect(await asked).toMatchObject({ status: 'policy' })
+    await world.pass(0)
+    expect(contact.value).toMatchObject({ state: 'lost', why: 'the server is about to stop' })
+    await world.pass(500)
+    expect(contact.value).toMatchObject({ state: 'live' })
+  })
+
   test('asks for a token where the server wants one, and does not try again until there is one', async () => {
     const world = newPageWorld()
     const refusal = { status: 'refused', code: 'unauthorised', message: 'A token is needed.' } as const

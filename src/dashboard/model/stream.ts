@@ -71,6 +71,7 @@ export class Stream {
   #outbox: [number, RequestInput][] = []
   #lastNumber = 0
   #failures = 0
+  #isDraining = false
   #round = 0
   #cancelRetry = () => {}
   #cancelSilence = () => {}
@@ -119,6 +120,7 @@ export class Stream {
 
   #dial(round: number, who: Who): void {
     const isOver = () => round !== this.#round
+    this.#isDraining = false
     this.#socket = this.#options.dial({
       onText: (text) => isOver() || this.#onText(text, who),
       onClose: () => isOver() || this.#lost('the connection ended'),
@@ -127,7 +129,7 @@ export class Stream {
   }
 
   #onText(text: string, who: Who): void {
-    const { store, replies, events, ended } = JSON.parse(text) as ServerFrame
+    const { store, replies, events, ended, draining } = JSON.parse(text) as ServerFrame
     this.#cancelSilence()
     this.#cancelSilence = () => {}
     if (store !== undefined) this.#begin(who, store)
@@ -141,6 +143,8 @@ export class Stream {
       else if (event.type === 'reset') this.#options.onGap()
     }
     if (ended && ended.length > 0) this.#lost(ended[0]![1].message)
+    this.#isDraining ||= draining === true
+    if (this.#isDraining && this.#calls.size === 0) this.#lost('the server is about to stop')
   }
 
   #begin(who: Who, store: string): void {

@@ -1,6 +1,7 @@
-import type { Log, Service, Timers } from '../../service/index.ts'
+import type { Service, Timers } from '../../service/index.ts'
 import type { Guard } from '../guard.ts'
 import type { Posts } from '../posts.ts'
+import type { RequestLog } from '../request-log.ts'
 import type { Streams } from '../streams.ts'
 import type { KeyWatches } from './key-watches.ts'
 
@@ -11,6 +12,6 @@ export interface ClassicOptions {
   readonly watches: KeyWatches
   readonly guard: Guard
   readonly posts: Posts
-  readonly log: Log
+  readonly requestLog: RequestLog
   readonly timers: Timers
 }

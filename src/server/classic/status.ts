@@ -19,7 +19,7 @@ const ACQUIRED: Status = { ...WAITING, acquired: true }
 const SUCCEEDED: Status = { ...WAITING, completed: true, success: true }
 
 /** GET or POST /lock/status: for clients that poll. A poll is a sign of life, and claims what it finds; a browser's GET is a look. */
-export function serveStatus(app: FastifyInstance, { service, guard, log }: ClassicOptions): void {
+export function serveStatus(app: FastifyInstance, { service, guard, requestLog }: ClassicOptions): void {
   app.route({
     method: ['GET', 'POST'],
     url: '/lock/status',
@@ -28,8 +28,8 @@ export function serveStatus(app: FastifyInstance, { service, guard, log }: Class
       const facts = guard.checkClassic(request.asker, { namespace: NAMESPACE, node: ask.node })
       return request.asker.onlyLooks ? seenStatus(service, ask) : statusOf(service, ask, facts)
     },
-    errorHandler: (error, _request, reply) => {
-      const { code, message } = bodyOf(error, log)
+    errorHandler: (error, request, reply) => {
+      const { code, message } = bodyOf(error, () => requestLog.of(request.raw))
       return reply.code(errors[code].status).send({ ...WAITING, error: message })
     },
   })

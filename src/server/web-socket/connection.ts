@@ -35,14 +35,14 @@ interface ConnectionOptions {
   readonly wire: Wire
   readonly timers: Timers
   /** The request that an input makes, and what is known of whoever asks; or its answer: that it is none, or is not allowed. */
-  readonly check: (input: unknown) => Admitted | Who | ErrorBody
+  readonly check: (input: unknown, number: number) => Admitted | Who | ErrorBody
   /** The facts of whoever listens, and whom to tell when it is over; throws where it may not. */
   readonly checkListen: (frame: ListenFrame) => {
     readonly actsFor?: readonly string[] | undefined
     readonly leave?: (() => void) | undefined
   }
   /** What a thrown error is answered with. */
-  readonly failure: (error: unknown) => ErrorBody
+  readonly failure: (error: unknown, number?: number) => ErrorBody
   /** How many bytes a client may leave unread. */
   readonly unreadBytes: number
   /** So many bytes more, or less, wait until the client is told where things stand. */
@@ -146,6 +146,11 @@ export class Connection {
     }
   }
 
+  /** Tells its client to move. What it has asked, and what it asks nevertheless, is answered as before. */
+  drain(): void {
+    if (!this.#isClosed) this.#options.wire.send(JSON.stringify({ draining: true } satisfies ServerFrame))
+  }
+
   /** The client has taken what it had left unread. */
   drained(): void {
     this.#pauseOrResume()
@@ -173,7 +178,7 @@ export class Connection {
     const numbers: number[] = []
     const reads: NumberedRead[] = []
     for (const [index, input] of inputs.entries()) {
-      const one = check(completed(input, this.#defaults))
+      const one = check(completed(input, this.#defaults), from + index)
       if (!('request' in one)) this.#reply(from + index, one)
       else if (isReading(one.request)) reads.push({ number: from + index, asked: one })
       else {
@@ -186,7 +191,7 @@ export class Connection {
       this.#unanswered--
       const number = numbers[index]!
       asked[index]!.onAnswer?.(reply, error)
-      this.#reply(number, reply ?? this.#options.failure(error))
+      this.#reply(number, reply ?? this.#options.failure(error, number))
       if (reply?.status === 'released' && !keep?.includes(number)) this.#released.add(number, asked[index]!)
     })
     if (reads.length > 0 && !this.#isClosed) this.#reads.add(reads)
@@ -196,8 +201,9 @@ export class Connection {
   async #read({ number, asked }: NumberedRead): Promise<void> {
     const { service, replyBytes, failure } = this.#options
     const budget = service.budget({ bytes: replyBytes, isGone: () => this.#isClosed })
-    const reply = await service.call(asked.request, asked.facts, budget).catch(failure)
+    const reply = await service.call(asked.request, asked.facts, budget).catch((error) => failure(error, number))
     this.#unanswered--
+    asked.onAnswer?.(reply)
     this.#reply(number, reply)
   }
 

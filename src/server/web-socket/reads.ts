@@ -1,9 +1,9 @@
-import type { Asked } from '../../service/index.ts'
+import type { Admitted } from '../admission.ts'
 
 /** A read, by its number on the stream. */
 export interface NumberedRead {
   readonly number: number
-  readonly asked: Asked
+  readonly asked: Admitted
 }
 
 interface ReadsOptions {

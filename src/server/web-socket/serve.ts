@@ -6,10 +6,10 @@ import {
   type ErrorBody,
   errors,
   FRAME_LIMITS,
+  type Request,
   STORE_HEADER,
   STREAM_PROTOCOL,
   streamRoute,
-  type Who,
 } from '../../protocol/index.ts'
 import type { Log, Service, Timers } from '../../service/index.ts'
 import type { Accounts } from '../accounts.ts'
@@ -22,6 +22,8 @@ import type { ServerLimits } from '../limits.ts'
 import { afterLinger } from '../linger.ts'
 import { networkOf } from '../network.ts'
 import { bodyOf, Refusal } from '../refusal.ts'
+import { type NameOf, onStream, type RequestLog } from '../request-log.ts'
+import { REQUEST_ID_HEADER } from '../request-names.ts'
 import { accessTo } from '../roles.ts'
 import { Slowdown } from '../slowdown.ts'
 import type { Streams } from '../streams.ts'
@@ -38,7 +40,7 @@ interface WebSocketOptions {
   readonly streams: Streams
   readonly limits: ServerLimits
   readonly timers: Timers
-  readonly log: Log
+  readonly requestLog: RequestLog
   readonly unsent: Unsent
   readonly queue: FairQueue
   readonly accounts: Accounts
@@ -55,10 +57,12 @@ const BEATS_MAX = 3
 
 /** What the codes of WebSocket are for each way to end one. */
 const CODES = { broken: 1008, slow: 1013, failed: 1011 } as const
+/** The server goes, and may come back. */
+const SERVICE_RESTART = 1012
 
 /** GET /v1/stream. */
 export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions): void {
-  const { service, guard, streams, limits } = options
+  const { service, guard, streams, limits, requestLog } = options
   const access = accessTo({ method: streamRoute.method, url: streamRoute.path })
   const server = new WebSocketServer({
     noServer: true,
@@ -68,6 +72,8 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
     perMessageDeflate: false,
     maxPayload: FRAME_LIMITS.bytes + limits.bodyBytes,
   })
+  const idOf = (request: IncomingMessage) => `${REQUEST_ID_HEADER}: ${requestLog.names.of(request).requestId}`
+  server.on('headers', (headers, request) => headers.push(idOf(request)))
   const broken = new Slowdown<Source>(options.timers)
   const beating = new Set<Client>()
   let stopBeat: (() => void) | undefined
@@ -79,25 +85,32 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
     const isOurs = request.headers.upgrade?.toLowerCase() === 'websocket' && pathOf(request) === streamRoute.path
     if (!isOurs) return withoutUpgrade(app.server, { request, socket, head })
     socket.on('error', () => {})
+    const logOf = () => requestLog.of(request)
+    const refuseBy = (error: unknown) =>
+      refuse(socket, bodyOf(error, logOf), [`${STORE_HEADER}: ${service.storeId}`, idOf(request)])
     let asker: Asker
     try {
       asker = guard.identify(request, 'upgrade')
       guard.enter(asker, access)
       streams.checkRoom()
     } catch (error) {
-      const refused = () => refuse(socket, bodyOf(error, options.log), service.storeId)
-      return void options.wrongTokens.slow(error, socket).then(refused)
+      return void options.wrongTokens.slow(error, socket, logOf).then(() => refuseBy(error))
     }
     const source = asker.token ?? networkOf(request.socket.remoteAddress ?? '')
     const upgraded = (webSocket: WebSocket) => {
-      const client = new Client(webSocket, asker, { ...options, onBroken: () => broken.note(source) })
+      const id = requestLog.names.next()
+      if (requestLog.isDebug) logOf().debug('stream opened', { stream: id, who: asker.token?.name ?? 'anybody' })
+      const client = new Client(webSocket, asker, { ...options, id, onBroken: () => broken.note(source) })
       beating.add(client)
       stopBeat ??= options.timers.after(HEARTBEAT_MS, beat)
-      const end = (why: string) => client.end(why)
-      const leave = streams.enter({ cut: () => webSocket.terminate(), end }, asker)
+      const cut = () => webSocket.terminate()
+      const move = () => client.move()
+      const close = () => webSocket.close(SERVICE_RESTART, 'the server is about to stop')
+      const leave = streams.enter({ cut, move, leave: close, end: (why) => client.end(why) }, asker)
       webSocket.on('close', () => {
         beating.delete(client)
         leave()
+        if (requestLog.isDebug) requestLog.onStream(id).debug('stream closed')
       })
     }
     void broken.wait(source, socket).then(() => {
@@ -106,7 +119,7 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
         streams.checkRoom()
         server.handleUpgrade(request, socket, head, upgraded)
       } catch (error) {
-        refuse(socket, bodyOf(error, options.log), service.storeId)
+        refuseBy(error)
       }
     })
   })
@@ -115,15 +128,23 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
   })
 }
 
+interface ClientOptions extends WebSocketOptions {
+  /** Names it in the log. */
+  readonly id: string
+  readonly onBroken: () => void
+}
+
 /** A WebSocket, and the connection over it. */
 class Client {
   readonly #webSocket: WebSocket
+  readonly #connection: Connection
   #silentBeats = 0
   #pings = 0
   readonly #end: (why: string) => void
 
-  constructor(webSocket: WebSocket, asker: Asker, options: WebSocketOptions & { readonly onBroken: () => void }) {
-    const { service, guard, admission, limits, log, unsent, queue, timers } = options
+  constructor(webSocket: WebSocket, asker: Asker, options: ClientOptions) {
+    const { service, guard, admission, limits, requestLog, id, unsent, queue, timers } = options
+    const nameOf: NameOf = (number) => onStream(id, number)
     this.#webSocket = webSocket
     const account = options.accounts.ofStream(asker)
     let isBroken = false
@@ -172,13 +193,19 @@ class Client {
       service,
       wire,
       timers,
-      check: (input) => checkedFor(admission, asker, input, log),
+      check(input, number) {
+        try {
+          return admission.admit(asker, checked(input), nameOf, number)
+        } catch (error) {
+          return bodyOf(error, () => requestLog.onStream(id, number))
+        }
+      },
       checkListen: ({ scope }) => {
         const namespace = scope.of === 'all' ? scope.namespace : undefined
         const { actsFor } = guard.checkScope(asker, { scope, namespace })
         return { actsFor, leave: options.streams.watch(scope) }
       },
-      failure: (error) => bodyOf(error, log),
+      failure: (error, number) => bodyOf(error, () => requestLog.onStream(id, number)),
       unreadBytes: limits.streamBytes,
       onWaiting: (change) => {
         waiting += change
@@ -187,6 +214,7 @@ class Client {
       replyBytes: limits.replyBytes,
       inTurn: (work) => queue.run(account, work),
     })
+    this.#connection = connection
     webSocket.on('message', (data, isBinary) => {
       this.#silentBeats = 0
       if (isBinary) wire.end('broken', 'frames are text')
@@ -208,6 +236,10 @@ class Client {
     webSocket.on('error', endSoon)
   }
 
+  move(): void {
+    this.#connection.drain()
+  }
+
   /** Its token is not good any more: nothing of what it has sent counts from here on. */
   end(why: string): void {
     this.#end(why)
@@ -220,15 +252,11 @@ class Client {
   }
 }
 
-function checkedFor(admission: Admission, asker: Asker, input: unknown, log: Log): Admitted | Who | ErrorBody {
-  try {
-    if (isTooDeep(input)) throw new Refusal('bad-request', `The JSON is nested deeper than ${DEPTH_MAX} levels.`)
-    const type = (input as { type?: unknown } | null)?.type
-    if (!isRequestType(type)) throw new Refusal('bad-request', 'type: must be that of a request.')
-    return admission.admit(asker, check(type, input))
-  } catch (error) {
-    return bodyOf(error, log)
-  }
+function checked(input: unknown): Request {
+  if (isTooDeep(input)) throw new Refusal('bad-request', `The JSON is nested deeper than ${DEPTH_MAX} levels.`)
+  const type = (input as { type?: unknown } | null)?.type
+  if (!isRequestType(type)) throw new Refusal('bad-request', 'type: must be that of a request.')
+  return check(type, input)
 }
 
 function pathOf({ url = '' }: IncomingMessage): string {
@@ -236,14 +264,14 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return end < 0 ? url : url.slice(0, end)
 }
 
-function refuse(socket: Duplex, body: ErrorBody, storeId: string): void {
+function refuse(socket: Duplex, body: ErrorBody, headers: readonly string[]): void {
   const { status } = errors[body.code]
   const text = JSON.stringify(body)
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(text)}`,
-    `${STORE_HEADER}: ${storeId}`,
+    ...headers,
     'Connection: close',
     ...(body.code === 'unauthorised' ? ['WWW-Authenticate: Bearer'] : []),
   ]

@@ -1,3 +1,4 @@
+import type { StoreLog } from '../kind.ts'
 import { logName } from './directory.ts'
 import type { StoreRead } from './read-store.ts'
 import { endsOf, FENCE_BLOCK, isSameEnds, type LogEnds } from './reserved-fences.ts'
@@ -6,7 +7,7 @@ import { endsOf, FENCE_BLOCK, isSameEnds, type LogEnds } from './reserved-fences
 interface Doubt {
   /** The highest fence that may have been granted. */
   readonly fenceFloor: number
-  readonly sentence: string
+  readonly why: string
   /** The file, and the byte from which on it is cut off, where that is known. */
   readonly where: { readonly file?: string; readonly byte?: number }
 }
@@ -29,7 +30,11 @@ export function doubtOf({ reserved, logs, resident }: StoreRead, knownEnds?: Log
   if (!expected && !torn && !isBelow) return undefined
   return {
     fenceFloor: reserved?.upTo ?? resident.shards.highestFence() + FENCE_BLOCK,
-    sentence: `${expected ? changed : torn ? cutShort : notClosed}; fences go on above all that may have been granted`,
+    why: expected ? changed : torn ? cutShort : notClosed,
     where: torn ? { file: logName(torn.number), byte: torn.end } : {},
   }
+}
+
+export function logDoubt(log: StoreLog | undefined, directory: string, { why, where, fenceFloor }: Doubt): void {
+  log?.warn('fences go on above all that may have been granted', { why, directory, ...where, fencesAbove: fenceFloor })
 }

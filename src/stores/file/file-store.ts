@@ -1,5 +1,6 @@
+import { resolve } from 'node:path'
 import type { Command, Facts, Policy, Refused, ReplyTo } from '../../core/index.ts'
-import type { StoreLog } from '../kind.ts'
+import type { OpenStoreOptions } from '../kind.ts'
 import { Listeners } from '../resident/listeners.ts'
 import type { StepTaken } from '../resident/resident.ts'
 import {
@@ -21,9 +22,9 @@ import {
 } from '../store.ts'
 import { systemTiming, type Timing } from '../timing.ts'
 import { type Leases, type View, Views } from '../views.ts'
-import { checkFormat, storeId, writeFormat } from './directory.ts'
+import { checkFormat, isOfStore, storeId, writeFormat } from './directory.ts'
 import type { Disk } from './disk.ts'
-import { doubtOf } from './doubt.ts'
+import { doubtOf, logDoubt } from './doubt.ts'
 import { nodeDisk } from './node-disk.ts'
 import { probe } from './probe.ts'
 import { readStore, type StoreRead } from './read-store.ts'
@@ -31,7 +32,7 @@ import { FENCE_BLOCK, writeReserved } from './reserved-fences.ts'
 import { Running, type RunningOptions } from './running.ts'
 
 /** All but the directory and the clock has a default. */
-export interface FileStoreOptions {
+export interface FileStoreOptions extends Pick<OpenStoreOptions, 'log' | 'onFound' | 'onSession'> {
   readonly directory: string
   readonly clock: Clock
   /** What a new store begins with; in one that is there, it replaces the policy if it is another than last time. */
@@ -46,8 +47,6 @@ export interface FileStoreOptions {
   readonly retryMs?: number
   readonly timing?: Pick<Timing, 'after' | 'uniqueName'>
   readonly disk?: Disk
-  /** Where an operator is told what was found at a start. Default: nowhere. */
-  readonly log?: StoreLog
   /** Told of every step as it is taken, in order: for those who check histories. */
   readonly onStep?: (step: StepTaken) => void
   /** Puts off the beginning of a write, so that everything of this turn goes with it. */
@@ -63,10 +62,12 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   await disk.makeDirectory(directory)
   const release = await disk.lock(directory)
   try {
+    const isNew = !(await disk.list(directory)).some(isOfStore)
     const isMarked = await checkFormat(disk, directory)
     const id = await storeId(disk, directory, timing.uniqueName)
     const store = new FileStore({ id, isMarked, release }, { ...options, disk })
     await store.start()
+    options.onFound?.({ at: resolve(directory), isNew })
     return store
   } catch (error) {
     await release()
@@ -136,6 +137,7 @@ class FileStore extends Views implements Store {
       logLimit,
       fences: { upTo, block },
       onStep: this.#options.onStep,
+      onSession: this.#options.onSession,
       onFailed: (error) => this.#fail(running, error),
     }
     const running: Running = await Running.from(read, options)
@@ -147,7 +149,7 @@ class FileStore extends Views implements Store {
       throw error
     }
     this.#running = running
-    if (doubt) this.#options.log?.warn(doubt.sentence, { directory, ...doubt.where, fencesAbove: doubt.fenceFloor })
+    if (doubt) logDoubt(this.#options.log, directory, doubt)
   }
 
   /** Before anything is added: the directory is marked as open, and as this version's. Says up to where fences are reserved. */

@@ -9,8 +9,11 @@ import { raiseFences } from './raise-fences.ts'
 import { restoreFileStore } from './restore.ts'
 
 export const kind: StoreKind = {
-  open: (url, { clock, policy, log, onStep, sync = true }) =>
-    inDirectory(url, (directory) => openFileStore({ directory, clock, policy, log, onStep, disk: nodeDisk({ sync }) })),
+  open: (url, { clock, policy, log, onStep, onFound, onSession, sync = true }) =>
+    inDirectory(url, (directory) => {
+      const disk = nodeDisk({ sync })
+      return openFileStore({ directory, clock, policy, log, onStep, onFound, onSession, disk })
+    }),
   check: (url) => inDirectory(url, (directory) => checkFileStore(directory)),
   repair: (url) => inDirectory(url, async (directory) => (await repairFileStore(directory)).findings),
   raiseFences: (url, options) => inDirectory(url, (directory) => raiseFences(directory, options)),

@@ -22,7 +22,7 @@ export async function checkFileStore(directory: string, disk: Disk = nodeDisk())
       findings.push(`${logName(number)} ends at byte ${end} in a write that was cut short; the next start cuts it off`)
     }
     const doubt = losses.length === 0 ? doubtOf(read) : undefined
-    if (doubt) findings.push(`${doubt.sentence}: the next start grants none up to ${doubt.fenceFloor}`)
+    if (doubt) findings.push(`${doubt.why}; the next start grants no fence up to ${doubt.fenceFloor}`)
     findings.push(`${directory} has ${countsOf(read)}; ${read.records} records are in its log`)
     return { isSound: losses.length === 0, findings }
   })

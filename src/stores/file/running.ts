@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { EDITION, isSamePolicy, type Policy, saidIn } from '../../core/index.ts'
+import type { OpenStoreOptions } from '../kind.ts'
 import type { Listeners } from '../resident/listeners.ts'
 import type { Resident, StepTaken } from '../resident/resident.ts'
 import type { SessionRequest, VersionedPolicy } from '../store.ts'
@@ -22,6 +23,7 @@ export interface RunningOptions {
   /** Fences up to this one need no word to the disk, and how many are reserved at a time. */
   readonly fences: { readonly upTo: number; readonly block: number }
   readonly onStep?: (step: StepTaken) => void
+  readonly onSession?: OpenStoreOptions['onSession']
   readonly onFailed: (error: Error) => void
 }
 
@@ -81,8 +83,14 @@ export class Running {
     })
     this.resident.journal = {
       ran: (step) => this.#ran(step),
-      opened: ({ session, node, ttlMs }: SessionRequest) => this.#add(['open', { session, node, ttlMs }]),
-      ended: (session, how) => this.#add(['end', session, how]),
+      opened: ({ session, node, ttlMs }: SessionRequest) => {
+        this.#add(['open', { session, node, ttlMs }])
+        options.onSession?.(session, 'opened')
+      },
+      ended: (session, how) => {
+        this.#add(['end', session, how])
+        options.onSession?.(session, how === 'leave' ? 'left' : 'lost')
+      },
     }
   }
 

@@ -9,8 +9,10 @@ async function nothingToCopy(): Promise<never> {
 }
 
 export const kind: StoreKind = {
-  open: async (_, { clock, policy, onStep }) =>
-    openMemoryStore({ clock, policy, onStep, id: systemTiming.uniqueName() }),
+  open: async (_, { clock, policy, onStep, onFound, onSession }) => {
+    onFound?.({ at: 'memory:', isNew: true })
+    return openMemoryStore({ clock, policy, onStep, onSession, id: systemTiming.uniqueName() })
+  },
   check: async () => ({ isSound: true, findings: [FORGETS] }),
   repair: async () => [FORGETS],
   raiseFences: async () => [FORGETS],

@@ -1,4 +1,5 @@
 import { type Command, defaultPolicy, type Facts, type Policy, type Refused, type ReplyTo } from '../../core/index.ts'
+import type { OpenStoreOptions } from '../kind.ts'
 import { Listeners } from '../resident/listeners.ts'
 import { Resident, type StepTaken } from '../resident/resident.ts'
 import type {
@@ -29,6 +30,8 @@ export interface MemoryStoreOptions {
   readonly id?: string
   /** Told of every step that was taken, in order: for those who check histories. */
   readonly onStep?: (step: StepTaken) => void
+  /** Told of every session that is opened or ends. */
+  readonly onSession?: OpenStoreOptions['onSession']
 }
 
 /** Keeps everything in this process and forgets it with the process. */
@@ -43,7 +46,7 @@ class MemoryStore extends Views implements Store {
   readonly #resident: Resident
   readonly #listeners = new Listeners()
 
-  constructor({ clock, policy = defaultPolicy, id = 'memory', onStep }: MemoryStoreOptions) {
+  constructor({ clock, policy = defaultPolicy, id = 'memory', onStep, onSession }: MemoryStoreOptions) {
     super()
     this.id = id
     this.#clock = clock
@@ -56,6 +59,10 @@ class MemoryStore extends Views implements Store {
         onStep?.(step)
         this.#listeners.tell(this.#listeners.carried(step))
       },
+      ...(onSession && {
+        opened: ({ session }) => onSession(session, 'opened'),
+        ended: (session, how) => onSession(session, how === 'leave' ? 'left' : 'lost'),
+      }),
     }
     const resident = this.#resident
     this.direct = {

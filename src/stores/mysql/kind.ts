@@ -12,8 +12,14 @@ const BACKUP =
 const RESTORE = `a database is restored by its own means: end all servers, \`mysql DATABASE < FILE\`, ${LOADED}`
 
 export const kind: StoreKind = {
-  open: (url, { policy, isPolicyChosen, onStep }) =>
-    openMysqlStore({ url, ...(isPolicyChosen && { policy }), recordHistory: onStep !== undefined }),
+  open: (url, { policy, isPolicyChosen, onStep, onFound, onSession }) =>
+    openMysqlStore({
+      url,
+      ...(isPolicyChosen && { policy }),
+      recordHistory: onStep !== undefined,
+      onFound,
+      onSession,
+    }),
   check: async (url) => ({ isSound: true, findings: await checkMysqlStore(url) }),
   repair: async () => ['a database looks after its own files: there is nothing to repair here'],
   raiseFences: async (url, { by }) => [await raiseFences(url, by)],

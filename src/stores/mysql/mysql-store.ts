@@ -1,4 +1,5 @@
 import type { Policy } from '../../core/index.ts'
+import type { OpenStoreOptions } from '../kind.ts'
 import { type Backend, openRemoteStore } from '../remote/index.ts'
 import type { Clock, Store } from '../store.ts'
 import { systemTiming, type Timing } from '../timing.ts'
@@ -12,7 +13,7 @@ import { refuseUnfit, refuseWithoutRights } from './server.ts'
 import { startPatiently } from './start.ts'
 
 /** All but the URL has a default. */
-export interface MysqlStoreOptions {
+export interface MysqlStoreOptions extends Pick<OpenStoreOptions, 'onFound' | 'onSession'> {
   readonly url: string
   /** The first process writes it down; every later one must be configured alike. Absent: whatever is stored counts. */
   readonly policy?: Policy
@@ -25,11 +26,11 @@ export interface MysqlStoreOptions {
 
 /** Keeps everything in a database of MySQL or MariaDB, which any number of processes share. Makes its tables. */
 export async function openMysqlStore(options: MysqlStoreOptions): Promise<Store> {
-  const { timing = systemTiming, policy, recordHistory } = options
+  const { timing = systemTiming, policy, recordHistory, onSession } = options
   return startPatiently(timing, async () => {
     const backend = await openOnce(options)
     try {
-      return await openRemoteStore(backend, { timing, policy, recordHistory })
+      return await openRemoteStore(backend, { timing, policy, recordHistory, onSession })
     } catch (error) {
       await backend.close()
       throw error
@@ -43,12 +44,14 @@ export async function openMysqlBackend(options: MysqlStoreOptions): Promise<Back
 }
 
 async function openOnce(options: MysqlStoreOptions): Promise<Backend> {
-  const { url, clock, timing = systemTiming, recordHistory = false } = options
-  const connections = new Connections(targetOf(url), timing)
+  const { url, clock, timing = systemTiming, recordHistory = false, onFound } = options
+  const target = targetOf(url)
+  const connections = new Connections(target, timing)
   try {
     const storeId = await connections.alone(async (connection) => {
       await refuseUnfit(connection)
-      await bringUpToDate(connection)
+      const { applied } = await bringUpToDate(connection)
+      onFound?.({ at: target.name, isNew: applied.includes(1) })
       await refuseWithoutRights(connection)
       if (recordHistory) await query(connection, HISTORY)
       const [row] = await query(connection, 'SELECT store_id FROM baton_store WHERE id = 1')

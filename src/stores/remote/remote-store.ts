@@ -1,4 +1,5 @@
 import type { AskName, Command, Facts, Policy, Refused, ReplyTo } from '../../core/index.ts'
+import type { OpenStoreOptions } from '../kind.ts'
 import type {
   Address,
   Counts,
@@ -34,6 +35,8 @@ interface RemoteStoreOptions {
   readonly policy?: Policy | undefined
   /** Every step is kept with its change, for those who check histories. */
   readonly recordHistory?: boolean | undefined
+  /** Told of every session that this process opens or ends. */
+  readonly onSession?: OpenStoreOptions['onSession']
 }
 
 /** What is left behind where the database does not answer is cleared away by others. */
@@ -60,14 +63,17 @@ class RemoteStore extends Views implements Store {
   readonly #listeners = new Set<Listener>()
   #seq = 0
 
-  constructor(backend: Backend, { timing, recordHistory = false }: RemoteStoreOptions) {
+  constructor(backend: Backend, { timing, recordHistory = false, onSession }: RemoteStoreOptions) {
     super()
     this.id = backend.storeId
     this.#backend = backend
     this.#timing = timing
     this.#policy = new StoredPolicy(backend)
     this.#sweeps = new Sweeps(backend, timing)
-    this.#sessions = new RemoteSessions(backend, (place, command) => this.#run(place, { command }))
+    this.#sessions = new RemoteSessions(backend, {
+      step: (place, command) => this.#run(place, { command }),
+      onSession,
+    })
     this.#steps = new Steps(backend, {
       policy: this.#policy,
       deliveries: this.#deliveries,

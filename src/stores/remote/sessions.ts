@@ -1,20 +1,26 @@
 import type { Command } from '../../core/index.ts'
+import type { OpenStoreOptions } from '../kind.ts'
 import { type Place, SESSION_LOST, type SessionReply, type SessionRequest } from '../store.ts'
 import type { Backend } from './backend.ts'
 import { letterText } from './letter.ts'
 
+interface RemoteSessionsOptions {
+  readonly step: (place: Place, command: Command) => Promise<unknown>
+  readonly onSession?: OpenStoreOptions['onSession']
+}
+
 /** Sessions in a database. One is alive until its time is over by the clock that counts, or until it is ended. */
 export class RemoteSessions {
   readonly #backend: Backend
-  readonly #step: (place: Place, command: Command) => Promise<unknown>
+  readonly #options: RemoteSessionsOptions
   /** Those that are at this process: they were last opened or renewed here. */
   readonly #here = new Set<string>()
   /** Those that are being renewed, and of them those that have moved meanwhile. */
   readonly #renewing = new Map<string, { isMoved: boolean }>()
 
-  constructor(backend: Backend, step: (place: Place, command: Command) => Promise<unknown>) {
+  constructor(backend: Backend, options: RemoteSessionsOptions) {
     this.#backend = backend
-    this.#step = step
+    this.#options = options
   }
 
   isHere(session: string): boolean {
@@ -37,6 +43,7 @@ export class RemoteSessions {
       await this.end(session, 'lost')
       if (!(await this.#backend.insertSession(request))) continue
       this.#here.add(session)
+      this.#options.onSession?.(session, 'opened')
       return { status: 'alive', ttlMs, places: 0 }
     }
   }
@@ -59,10 +66,11 @@ export class RemoteSessions {
   async end(session: string, how: 'left' | 'lost'): Promise<void> {
     const ended = await this.#backend.endSession(session, how)
     if (!ended) return
+    this.#options.onSession?.(session, ended.how)
     const type = ended.how === 'left' ? 'leave' : 'session-lost'
     for (const place of ended.places) {
       const { operation, node, owner } = place
-      await this.#step(place, { type, session, operation, node, owner })
+      await this.#options.step(place, { type, session, operation, node, owner })
     }
     await this.#backend.removeSession(session)
     this.#here.delete(session)

@@ -160,7 +160,7 @@ export class MessageTransport implements Transport {
       network.streams.delete(stream)
       this.reconnects++
       this.#moveOn(server)
-      onEnd(reason)
+      onEnd({ reason })
     }
     const stream = {
       cut: () => {

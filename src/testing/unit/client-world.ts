@@ -158,7 +158,7 @@ class Wire implements Transport {
     const stream = {
       end: (reason: string) => {
         close()
-        handlers.onEnd(reason)
+        handlers.onEnd({ reason })
       },
     }
     this.#open.add(stream)

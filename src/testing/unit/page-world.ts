@@ -23,6 +23,8 @@ export interface PageWorld {
   isStoreAway: boolean
   /** The connection breaks. */
   cut(): void
+  /** The server says that it is about to stop. */
+  drain(): void
   /** A request of somebody else; throws where it is refused. */
   call(request: {
     readonly type: keyof typeof requestSchemas
@@ -41,6 +43,7 @@ export function newPageWorld(): PageWorld {
   onTestFinished(() => service.close())
   const asked: string[] = []
   let cut = () => {}
+  let drain = () => {}
   const dial = (handlers: SocketHandlers): PageSocket => {
     let isOpen = true
     const connection: Connection = new Connection({
@@ -61,6 +64,7 @@ export function newPageWorld(): PageWorld {
       failure: (error) => errorBody('internal', String(error)),
       unreadBytes: 1_000_000,
     })
+    drain = () => connection.drain()
     const close = () => {
       isOpen = false
       connection.close()
@@ -85,6 +89,7 @@ export function newPageWorld(): PageWorld {
     who: () => ANYBODY,
     isStoreAway: false,
     cut: () => cut(),
+    drain: () => drain(),
     async call(request) {
       const { request: good, facts } = checked(request) as Asked
       const reply = await service.call(good, facts)

@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { onTestFinished } from 'vitest'
 import type { Policy } from '../../core/index.ts'
-import { type AppOptions, buildApp, listen } from '../../server/index.ts'
+import { type AppOptions, buildApp, listen, sessionLog } from '../../server/index.ts'
 import { Service, Statistics } from '../../service/index.ts'
 import { openMemoryStore } from '../../stores/memory/index.ts'
 import type { Store } from '../../stores/store.ts'
@@ -34,7 +34,8 @@ export function newWorld(
 ): World {
   const { policy, wrap = (store) => store, resultLimit, ...appOptions } = options
   const clock = new SimulatedClock()
-  const store = wrap(openMemoryStore({ clock, ...(policy && { policy }) }))
+  const onSession = options.log?.isDebug ? sessionLog(options.log) : undefined
+  const store = wrap(openMemoryStore({ clock, onSession, ...(policy && { policy }) }))
   const statistics = new Statistics({ sinceMs: store.nowMs() })
   const service = new Service({
     store,

@@ -16,11 +16,14 @@ interface Opened {
   readonly clock: SimulatedClock
   /** Why it was found to be of no use. */
   readonly useless: WireEnd[]
+  /** How often the server has said that it is about to stop. */
+  readonly draining: () => number
 }
 
 export function open({ clock = new SimulatedClock(), asks = new Asks() } = {}): Opened {
   const { dial, ends } = testDial()
   const useless: WireEnd[] = []
+  let draining = 0
   const wire = dial(new URL('http://a'), {
     onText: (text) => connection.onText(text),
     onBeat: () => connection.onBeat(),
@@ -31,12 +34,13 @@ export function open({ clock = new SimulatedClock(), asks = new Asks() } = {}): 
     clock: clientClockOf(clock),
     asks,
     onGreeting: () => {},
+    onDraining: () => draining++,
     onUseless: (end) => {
       useless.push(end)
       connection.end(end.error as UnavailableError)
     },
   })
-  return { connection, far: ends[0]!, clock, useless }
+  return { connection, far: ends[0]!, clock, useless, draining: () => draining }
 }
 
 export function callOn(connection: Connection, request: InputOf<RequestType>, limitMs: number) {

@@ -1,0 +1,161 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type Baton, connect } from '../../src/client/index.ts'
+import { killRest, MAIN, startServer, type TestServer, until } from './cli-process.ts'
+
+/* In a terminal: tmux is one, and can be asked what is on it. */
+
+const run = promisify(execFile)
+/** A server of tmux of this test's own. */
+const SOCKET = `baton-watch-${process.pid}`
+
+let server: TestServer
+const clients: Baton[] = []
+
+beforeAll(async () => {
+  server = await startServer()
+})
+afterEach(async () => {
+  await tmux('kill-server').catch(() => {})
+  for (const client of clients.splice(0)) await client.close()
+})
+afterAll(async () => {
+  await server.stop()
+  killRest()
+})
+
+async function tmux(...args: string[]): Promise<string> {
+  return (await run('tmux', ['-L', SOCKET, ...args])).stdout
+}
+
+const screen = () => tmux('capture-pane', '-p')
+const keys = (...named: string[]) => tmux('send-keys', ...named)
+const type = (text: string) => tmux('send-keys', '-l', text)
+const shows = (what: string | RegExp) =>
+  until(`the screen shows ${what}`, async () => {
+    const text = await screen()
+    return (typeof what === 'string' ? text.includes(what) : what.test(text)) && text
+  }).catch(async (error) => {
+    throw new Error(`${error.message}; it shows\n${await screen()}`)
+  })
+
+/** A shell in a terminal of 80 by 24. */
+async function openTerminal(env: Readonly<Record<string, string>> = {}): Promise<void> {
+  const settings = Object.entries({ BATON_SERVER: server.url, ENV: '', ...env })
+  const flags = settings.flatMap(([name, value]) => ['-e', `${name}=${value}`])
+  await tmux('-f', '/dev/null', 'new-session', '-d', '-x', '80', '-y', '24', ...flags, 'sh')
+  await shows(/^[#$]/)
+}
+
+async function watch(...args: string[]): Promise<void> {
+  await type(`clear; echo before; ${process.execPath} ${MAIN} status --watch ${args.join(' ')}; echo "exit $?"`)
+  await keys('Enter')
+}
+
+async function clientOf(node: string): Promise<Baton> {
+  const client = await connect(server.url, { node })
+  clients.push(client)
+  return client
+}
+
+/** The shell has its screen, its cursor and its way of reading lines again. */
+async function expectRestored(code: number): Promise<void> {
+  const text = await shows(`exit ${code}`)
+  expect(text).toMatch(/^before\n/)
+  expect(text).not.toContain('RESOURCE')
+  const state = await tmux('display-message', '-p', '#{alternate_on} #{cursor_flag} #{wrap_flag}')
+  expect(state.trim()).toBe('0 1 1')
+  await type('stty -a | tr " " "\\n" | grep -x -e icanon -e echo | sort | tr "\\n" " "')
+  await keys('Enter')
+  await shows('echo icanon')
+}
+
+describe('baton status --watch on a terminal', () => {
+  test('shows a hand-over as it happens, one resource with its line and its last grants, and gives the terminal back', async () => {
+    await openTerminal()
+    const [a, b] = [await clientOf('node-a'), await clientOf('node-b')]
+    const first = await a.acquire('lock', 'deploy')
+    const second = b.acquire('lock', 'deploy')
+    const quiet = await a.acquire('lock', 'other')
+    await until('it waits', async () => (await a.status('deploy')).waiting === 1)
+    await watch()
+    const before = await shows(/> deploy +lock +node-a .* 1 +\S+\n {2}other +lock +node-a/)
+    expect(before).toContain(`baton 0.1.0  ${server.url}`)
+    await shows('2 resources  2 held  1 waiting')
+    await first.succeed()
+    const grant = await second
+    // Nobody waits any more, so what was held before it comes first.
+    await shows(/> other +lock +node-a.*\n \*deploy +lock +node-b/)
+    // It is new only for a moment; ages go on.
+    await shows(/\n {2}deploy +lock +node-b/)
+
+    await keys('Down', 'Enter')
+    const c = (await clientOf('node-c')).acquire('lock', 'deploy')
+    const one = await shows(/waits +lock +node-c .* 1st\n {2}why +lock: held by node-b for/)
+    expect(one).toMatch(/\ndeploy\n {2}holds +lock +node-b/)
+    await shows(/last grants\n.*\n +2 lock +node-b +█+ .*holds it.*\n +1 lock +node-a +█+ .*released/)
+    await keys('Escape')
+    await shows('RESOURCE')
+
+    await type('/oth')
+    expect(await shows('filter: oth')).not.toContain('deploy')
+    await keys('Enter')
+    await shows("1 of 2  filter 'oth'")
+    await type('?')
+    await shows('quits')
+    await keys('Escape')
+    await tmux('resize-window', '-x', '60', '-y', '10')
+    const small = await shows(/HOLDER +LINE +WAITS/)
+    expect(small.trimEnd().split('\n')).toHaveLength(10)
+    await type('q')
+    await tmux('resize-window', '-x', '80', '-y', '24')
+    await expectRestored(0)
+    for (const held of [quiet, grant, c]) await (await held).succeed()
+  }, 60_000)
+
+  test('is left by a signal, by Ctrl-C and by Ctrl-Z with the terminal as it was', async () => {
+    await openTerminal({ NO_COLOR: '1' })
+    await watch()
+    await shows('nobody holds or waits for anything')
+    expect(await tmux('capture-pane', '-p', '-e')).not.toContain('\u001b[3')
+    const shell = (await tmux('display-message', '-p', '#{pane_pid}')).trim()
+    process.kill(Number(readFileSync(`/proc/${shell}/task/${shell}/children`, 'utf8')), 'SIGTERM')
+    await expectRestored(143)
+    await watch('missing')
+    await shows('missing\n  idle in the namespace default')
+    await keys('C-c')
+    await expectRestored(130)
+    await type('set -m; ')
+    await watch()
+    await shows('RESOURCE')
+    await keys('C-z')
+    await shows(/Stopped/)
+    expect((await tmux('display-message', '-p', '#{alternate_on}')).trim()).toBe('0')
+    await type('fg')
+    await keys('Enter')
+    await shows('RESOURCE')
+    await type('q')
+    await shows(/fg\n.*\n[#$]/)
+    expect((await tmux('display-message', '-p', '#{alternate_on}')).trim()).toBe('0')
+  }, 60_000)
+
+  test('says so when its server goes away, and goes on when that is back', async () => {
+    await openTerminal()
+    const own = await startServer()
+    const { port } = new URL(own.url)
+    await watch('--server', own.url)
+    const before = await shows(/store \w+ +live/)
+    await own.stop()
+    await shows(/opening it again|trying again|no answer for/)
+    const again = await startServer(['--port', port])
+    // Another one, as it has forgotten everything.
+    const [, store] = /store (\w+) +live/.exec(before)!
+    const text = await shows(new RegExp(`store (?!${store})\\w+ +live`))
+    expect(text).toContain('nobody holds or waits for anything')
+    await type('q')
+    await expectRestored(0)
+    await again.stop()
+  }, 60_000)
+})
