@@ -34,6 +34,7 @@ const sidebar = [
   {
     text: 'Run',
     items: [
+      page('The dashboard', 'docs/dashboard'),
       page('Operations', 'docs/operations'),
       page('Configuration', 'docs/configuration'),
       page('Deploy', 'deploy/README'),

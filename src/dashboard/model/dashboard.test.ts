@@ -133,6 +133,16 @@ describe('a page that is connected', () => {
   })
 })
 
+test('a server whose store is away is said to be in trouble, and only while it is', async () => {
+  const world = await connected()
+  world.isStoreAway = true
+  await world.pass(3_000)
+  expect(world.dashboard.trouble.value).toMatch(/The store cannot be reached/)
+  world.isStoreAway = false
+  await world.pass(3_000)
+  expect(world.dashboard.trouble.value).toBeUndefined()
+})
+
 describe('a page that is not connected', () => {
   test('comes back by itself, later each time, and reads again', async () => {
     const world = await connected()

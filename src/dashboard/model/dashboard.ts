@@ -1,4 +1,6 @@
 import { signal } from '@preact/signals'
+import type { Policy } from '../../core/index.ts'
+import { policyOf, rowOf } from '../../core/policy.ts'
 import type { GatheredEvent, Overview, Who } from '../../protocol/index.ts'
 import { type Deed, Deeds } from './actions.ts'
 import { Detail } from './detail.ts'
@@ -31,6 +33,8 @@ export class Dashboard {
   readonly rows = new Rows()
   readonly feed = new Feed()
   readonly overview = signal<Overview | undefined>(undefined)
+  /** Why the server, which answers, cannot say how it is doing: its store is away, for instance. */
+  readonly trouble = signal<string | undefined>(undefined)
   readonly route = signal<PageRoute>(routeFrom(''))
   readonly selection = signal<Selection>(NOTHING_SELECTED)
   /** The time of the server by which everything on screen is shown: it moves for all of it together. */
@@ -42,6 +46,7 @@ export class Dashboard {
   readonly refresher: Refresher
   readonly detail: Detail
   readonly #timers: PageTimers
+  readonly #policy = signal<Policy | undefined>(undefined)
   #isVisible = true
   #beats = 0
   #cancelBeat = () => {}
@@ -101,6 +106,12 @@ export class Dashboard {
     return contact.state === 'live' ? contact.who : undefined
   }
 
+  /** What those who wait for an operation do when it succeeds; nothing where the policy is not known. */
+  onSuccess(namespace: string, operation: string): 'skip' | 'next' | undefined {
+    const policy = this.#policy.value
+    return policy && rowOf(policyOf(policy, namespace), { operation })?.waitersOnSuccess
+  }
+
   /** Whether deeds of operators may be asked for. */
   get mayAct(): boolean {
     return this.who?.role === 'admin' || this.who?.role === 'anybody'
@@ -142,6 +153,7 @@ export class Dashboard {
     this.detail.touch()
     void this.detail.beat()
     void this.#readOverview()
+    void this.#readPolicy()
     void this.#list()
   }
 
@@ -202,10 +214,16 @@ export class Dashboard {
     if (this.refresher.hasLostTrack && isDue && this.listing.loading.value.state !== 'reading') void this.#list()
   }
 
+  async #readPolicy(): Promise<void> {
+    const reply = await this.stream.request({ type: 'get-policy' }).catch(() => undefined)
+    if (reply?.status === 'policy') this.#policy.value = reply.policy
+  }
+
   async #readOverview(): Promise<void> {
     const { namespace } = this.who ?? {}
     try {
       const reply = await this.stream.request({ type: 'get-overview', ...(namespace !== undefined && { namespace }) })
+      this.trouble.value = reply.status === 'refused' ? reply.message : undefined
       if (reply.status !== 'overview') return
       this.clock.set(reply.nowMs)
       this.overview.value = reply

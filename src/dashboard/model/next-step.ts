@@ -2,11 +2,20 @@ import type { QueueWait, WaiterView, WaitReason } from '../../core/index.ts'
 import { formatDuration } from '../../protocol/duration.ts'
 import { oneLine } from '../../protocol/harmless.ts'
 
+interface NextStepFacts {
+  /** The first in line of all queues. */
+  readonly waiters: readonly WaiterView[]
+  /** What the policy has those who wait do then; nothing where it is not known. */
+  readonly onSuccess?: 'skip' | 'next' | undefined
+}
+
 /**
  * What comes next of itself, for whoever has to decide whether to do something. From the facts alone; nothing where they do not say.
- * `waiters`: the first in line of all queues.
  */
-export function nextStep({ operation, reasons }: QueueWait, waiters: readonly WaiterView[]): string | undefined {
+export function nextStep(
+  { operation, reasons, waiting }: QueueWait,
+  { waiters, onSuccess }: NextStepFacts,
+): string | undefined {
   const first = waiters.find((waiter) => waiter.operation === operation)
   const next = first ? oneLine(first.node) : 'the next in line'
   const of = <Why extends WaitReason['why']>(why: Why) =>
@@ -19,8 +28,17 @@ export function nextStep({ operation, reasons }: QueueWait, waiters: readonly Wa
     return `If ${oneLine(silent.node)} is gone, nothing has to be done: in ${formatDuration(silent.expiresInMs)} its lease ends, and ${next} is granted. If it renews, it goes on.`
   const held = of('held')
   if (held)
-    return `When ${oneLine(held.node)} succeeds, those who wait skip or follow, as the policy of ${oneLine(operation)} says; when it fails, ${next} is next.`
+    return `When ${oneLine(held.node)} succeeds, ${followers(onSuccess, { next, waiting })}; when it fails, ${next} is next.`
   const paused = of('paused')
   if (paused) return `In ${formatDuration(paused.forMs)} ${next} is granted, as attempt ${paused.attempt}.`
   return undefined
+}
+
+function followers(
+  onSuccess: NextStepFacts['onSuccess'],
+  { next, waiting }: { readonly next: string; readonly waiting: number },
+): string {
+  if (onSuccess === undefined) return 'those who wait skip or follow, as the policy says'
+  if (onSuccess === 'next') return `${next} is granted`
+  return waiting === 1 ? `${next} skips` : `the ${waiting} who wait skip, but for those of another revision`
 }

@@ -73,9 +73,21 @@ describe('what comes next', () => {
       /within 2\.0s, it passes to node-b/,
     ],
     [[{ why: 'paused', operation: 'pull', forMs: 4_000, attempt: 3 }], /^In 4\.0s node-b is granted, as attempt 3\.$/],
-  ])('%o', (reasons, text) => expect(nextStep(queue(...reasons), waiters)).toMatch(text))
+  ])('%o', (reasons, text) => expect(nextStep(queue(...reasons), { waiters })).toMatch(text))
 
-  test('is not said where it is not known', () => expect(nextStep(queue(), waiters)).toBeUndefined())
+  test.each([
+    ['skip', 1, 'When node-a succeeds, node-b skips; when it fails, node-b is next.'],
+    [
+      'skip',
+      4,
+      'When node-a succeeds, the 4 who wait skip, but for those of another revision; when it fails, node-b is next.',
+    ],
+    ['next', 4, 'When node-a succeeds, node-b is granted; when it fails, node-b is next.'],
+  ] as const)('by a policy of %s, with %d in line', (onSuccess, waiting, text) =>
+    expect(nextStep({ ...queue(held), waiting }, { waiters, onSuccess })).toBe(text),
+  )
+
+  test('is not said where it is not known', () => expect(nextStep(queue(), { waiters })).toBeUndefined())
 })
 
 test('each queue of a resource has places of its own', () => {

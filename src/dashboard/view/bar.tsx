@@ -3,7 +3,7 @@ import { browserTimers, type Theme, theme, token } from '../browser.ts'
 import { hashOf } from '../model/route.ts'
 import { Icon } from './icons.tsx'
 import { dashboard, isHelpOpen, listRoute, signOut } from './state.ts'
-import { ageText } from './time.tsx'
+import { ageText, nowMs } from './time.tsx'
 
 /** The top of the page: where one is, whether it is live, who one is. */
 export function Bar() {
@@ -58,6 +58,7 @@ function Identity() {
         {who.name ?? who.role}
         {who.name !== undefined && <small> {who.role}</small>}
       </span>
+      <Expiry atMs={who.expiresAtMs} />
       {token.get() !== undefined && (
         <button type="button" class="plain text" onClick={signOut}>
           Sign out
@@ -65,6 +66,14 @@ function Identity() {
       )}
     </span>
   )
+}
+
+/** Said while there is still time to get another one. */
+const EXPIRES_SOON_MS = 3_600_000
+
+function Expiry({ atMs }: { atMs: number | undefined }) {
+  const leftMs = (atMs ?? Infinity) - nowMs()
+  return leftMs < EXPIRES_SOON_MS ? <span class="problem">token expires in {ageText(leftMs)}</span> : null
 }
 
 const NEXT: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' }
@@ -93,6 +102,14 @@ function ThemeButton() {
 /** Nothing here is hidden: what is shown is old, and how old is said. */
 export function LostBanner() {
   const contact = dashboard.stream.contact.value
+  const trouble = dashboard.trouble.value
+  if (contact.state === 'live' && trouble !== undefined)
+    return (
+      <div class="lost" role="alert">
+        <Icon name="warning" />
+        <span>The server answers, but what you see may be old: {trouble}</span>
+      </div>
+    )
   if (contact.state !== 'lost') return null
   dashboard.shownMs.value
   const agoMs = browserTimers.monoMs() - contact.sinceMs

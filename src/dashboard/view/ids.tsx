@@ -1,6 +1,9 @@
 import { useState } from 'preact/hooks'
 import { oneLine } from '../../protocol/harmless.ts'
 import { cutId } from '../model/cut.ts'
+import { NO_FILTER } from '../model/filter.ts'
+import { BY_URGENCY } from '../model/order.ts'
+import { hashOf } from '../model/route.ts'
 
 /** What stands at the end of an id tells it from others as well as its beginning. */
 const TAIL = 8
@@ -19,6 +22,16 @@ export function Id({ id, chars = 64 }: { id: string; chars?: number }) {
         </>
       )}
     </span>
+  )
+}
+
+/** A node, and the way to all that it holds, waits for, uses or has done. */
+export function NodeLink({ node, chars = 40 }: { node: string; chars?: number }) {
+  const hash = hashOf({ page: 'list', filter: { ...NO_FILTER, node }, order: BY_URGENCY })
+  return (
+    <a href={hash} title={`All of ${oneLine(node)}`}>
+      {cutId(node, chars)}
+    </a>
   )
 }
 

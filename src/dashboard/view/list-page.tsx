@@ -54,29 +54,26 @@ function ListNote() {
   )
 }
 
-/** For all that the filter shows. */
+/** For all that the filter shows, where it shows any. */
 function ActOnAll() {
   const { filter } = listRoute()
-  const views = () => dashboard.selection.value.names.flatMap((name) => dashboard.rows.get(name)?.view ?? [])
-  const ask = (type: 'revoke' | 'forget') => {
-    const deeds = deedsOf(views(), { type, operation: filter.operation })
-    confirming.value = { ...WHAT_HAPPENS[type](deeds.length), deeds }
-  }
-  const canForget = filter.state === 'kept' || filter.state === 'all' || isFiltering(filter)
+  const { names } = dashboard.selection.value
+  const views = names.flatMap((name) => dashboard.rows.get(name)?.view ?? [])
   return (
     <span class="acts">
-      {isFiltering(filter) && (
-        <>
-          <button type="button" onClick={() => ask('revoke')}>
-            Revoke these …
-          </button>
-          {canForget && (
-            <button type="button" onClick={() => ask('forget')}>
-              Forget these …
+      {isFiltering(filter) &&
+        (['revoke', 'forget'] as const).map((type) => {
+          const deeds = deedsOf(views, { type, operation: filter.operation })
+          if (deeds.length === 0) return null
+          const ask = () => {
+            confirming.value = { ...WHAT_HAPPENS[type](deeds.length), deeds }
+          }
+          return (
+            <button key={type} type="button" onClick={ask}>
+              {type === 'revoke' ? 'Revoke' : 'Forget'} these {deeds.length.toLocaleString('en')} …
             </button>
-          )}
-        </>
-      )}
+          )
+        })}
       {filter.node !== '' && (
         <button type="button" onClick={() => askToDrop(filter.node)}>
           Drop node …

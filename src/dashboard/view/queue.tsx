@@ -5,6 +5,7 @@ import { whyText } from '../../protocol/why-text.ts'
 import { cutId } from '../model/cut.ts'
 import { type DetailView, QUEUE_PAGE } from '../model/detail.ts'
 import { type Row, whyNow } from '../model/why.ts'
+import { NodeLink } from './ids.tsx'
 import { dashboard } from './state.ts'
 import { Age, nowMs } from './time.tsx'
 
@@ -67,7 +68,9 @@ function Places({ places, row }: { places: ReturnType<typeof placed>; row: Row }
                 title={queue && whyText(queue, position)}
               >
                 <td>{position.toLocaleString('en')}</td>
-                <td>{cutId(waiter.node, 28)}</td>
+                <td>
+                  <NodeLink node={waiter.node} chars={28} />
+                </td>
                 <td>{oneLine(waiter.operation)}</td>
                 <td>
                   <Age sinceMs={waiter.sinceMs} />

@@ -13,7 +13,7 @@ import { summaryOf } from '../model/summary.ts'
 import { type Row, whyNow } from '../model/why.ts'
 import { FeedList } from './feed.tsx'
 import { Icon } from './icons.tsx'
-import { Copy, Id } from './ids.tsx'
+import { Copy, Id, NodeLink } from './ids.tsx'
 import { QueueCard } from './queue.tsx'
 import { Lease, ProgressBar, StateBadge } from './row.tsx'
 import { confirming, dashboard, listRoute } from './state.ts'
@@ -90,7 +90,10 @@ function WhyCard({ row }: { row: Row }) {
       <h2 id="why-title">Why is this waiting?</h2>
       {queues.map((queue) => {
         const text = whyText(queue)
-        const next = nextStep(queue, view.waiters)
+        const next = nextStep(queue, {
+          waiters: view.waiters,
+          onSuccess: dashboard.onSuccess(view.namespace, queue.operation),
+        })
         return (
           <div key={queue.operation} class="why-queue">
             <p class="why-count">
@@ -135,7 +138,9 @@ function Holder({ view, grant }: { view: ResourceView; grant: GrantView }) {
   return (
     <div class="holder">
       <div class="holder-head">
-        <span class="strong">{oneLine(grant.node)}</span>
+        <span class="strong">
+          <NodeLink node={grant.node} />
+        </span>
         <span class="tag">{oneLine(grant.operation)}</span>
         {!grant.claimed && <span class="tag amber">not yet claimed</span>}
         <span class="spring" />
@@ -204,9 +209,7 @@ function ReferencesCard({ view }: { view: ResourceView }) {
       <ul class="nodes">
         {view.references.slice(0, SHOWN).map((node) => (
           <li key={node}>
-            <a href={hashOf({ ...listRoute(), filter: { ...listRoute().filter, text: '', node } })}>
-              {cutId(node, 32)}
-            </a>
+            <NodeLink node={node} chars={32} />
           </li>
         ))}
         {view.references.length > SHOWN && <li>and {view.references.length - SHOWN} more</li>}

@@ -19,6 +19,8 @@ export interface PageWorld {
   readonly asked: string[]
   /** What the server says to whoever asks who it is; throws where it is away. */
   who: () => Who | ErrorBody
+  /** Whatever is read is refused: the store cannot be reached. */
+  isStoreAway: boolean
   /** The connection breaks. */
   cut(): void
   /** The server says that it is about to stop. */
@@ -56,7 +58,7 @@ export function newPageWorld(): PageWorld {
       },
       check: (input) => {
         asked.push((input as { type: string }).type)
-        return checked(input)
+        return world.isStoreAway ? errorBody('store-unavailable') : checked(input)
       },
       checkListen: () => ({}),
       failure: (error) => errorBody('internal', String(error)),
@@ -85,6 +87,7 @@ export function newPageWorld(): PageWorld {
     dashboard,
     asked,
     who: () => ANYBODY,
+    isStoreAway: false,
     cut: () => cut(),
     drain: () => drain(),
     async call(request) {
