@@ -74,7 +74,10 @@ export function buildApp({
     queue.isUrgent = isCatchingUp
   })
   const accounts = new Accounts(guard)
-  const requestLog = new RequestLog(log, service.instance)
+  const requestLog = new RequestLog(log, {
+    instance: service.instance,
+    onRefused: (code) => service.statistics?.answers.refused(code),
+  })
   const posts = new Posts({ guard, requestLog, storeId: service.storeId, maxBytes: limits.bodyBytes, queue, accounts })
   const unsent = new Unsent({ limits, timers, log })
   const isDraining = (): boolean => draining.hasBegun

@@ -10,7 +10,6 @@ import type { FairQueue } from './fair-queue.ts'
 import type { ServerLimits } from './limits.ts'
 import { closeUnread } from './linger.ts'
 import type { Posts } from './posts.ts'
-import { bodyOf } from './refusal.ts'
 import type { RequestLog } from './request-log.ts'
 import { REQUEST_ID_HEADER, type RequestNames } from './request-names.ts'
 import type { Unsent } from './unsent.ts'
@@ -50,10 +49,7 @@ export function newFastify(connections: Connections): FastifyInstance {
     exposeHeadRoutes: false,
     genReqId: (request) => names.of(request).requestId,
     frameworkErrors: (error, request, reply) => {
-      void refuse(
-        reply.header(REQUEST_ID_HEADER, request.id),
-        bodyOf(error, () => requestLog.of(request.raw)),
-      )
+      void refuse(reply.header(REQUEST_ID_HEADER, request.id), requestLog.failed(request.raw, error))
     },
     clientErrorHandler: answerBrokenRequest,
     ...(https ? { https: { ...options, ...https } } : { http: options }),

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorBody, errorBody, errors } from '../protocol/index.ts'
-import { bodyOf, Refusal } from './refusal.ts'
+import { knownBodyOf, Refusal } from './refusal.ts'
 import type { RequestLog } from './request-log.ts'
 
 /** Answers what no route answers: errors that are thrown, paths that are not there, methods that a path does not take. */
@@ -13,13 +13,13 @@ export function answerFailures(app: FastifyInstance, requestLog: RequestLog): vo
   })
   const notFound = (request: FastifyRequest, reply: FastifyReply) => {
     const allowed = methods.get(request.url.split('?')[0] ?? '')
-    if (!allowed) return refuse(reply, errorBody('not-found'))
-    return refuse(reply.header('allow', [...allowed].join(', ')), errorBody('method-not-allowed'))
+    const body = requestLog.refused(errorBody(allowed ? 'method-not-allowed' : 'not-found'))
+    return refuse(allowed ? reply.header('allow', [...allowed].join(', ')) : reply, body)
   }
   app.setNotFoundHandler(notFound)
   app.setErrorHandler((error, request, reply) => {
-    const body = bodyOf(error, () => requestLog.of(request.raw))
-    return request.is404 && body.code === 'bad-request' ? notFound(request, reply) : refuse(reply, body)
+    if (request.is404 && knownBodyOf(error)?.code === 'bad-request') return notFound(request, reply)
+    return refuse(reply, requestLog.failed(request.raw, error))
   })
 }
 

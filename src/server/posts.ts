@@ -5,7 +5,6 @@ import type { Accounts } from './accounts.ts'
 import { jsonFrom } from './body.ts'
 import type { FairQueue } from './fair-queue.ts'
 import type { Asker, Guard } from './guard.ts'
-import { bodyOf } from './refusal.ts'
 import type { RequestLog } from './request-log.ts'
 import { REQUEST_ID_HEADER } from './request-names.ts'
 import { type Access, accessTo } from './roles.ts'
@@ -58,7 +57,7 @@ export class Posts {
         return reply.code(status).send(body)
       },
       errorHandler: (error, request, reply) => {
-        const refusal = bodyOf(error, () => requestLog.of(request.raw))
+        const refusal = requestLog.failed(request.raw, error)
         const { status, body } = route.refused(refusal)
         if (refusal.code === 'unauthorised') reply.header('www-authenticate', 'Bearer')
         return reply.code(status).send(body)
@@ -119,7 +118,7 @@ export class Posts {
   }
 
   #refuse(route: PostRoute, error: unknown, response: ServerResponse): void {
-    const refusal = bodyOf(error, () => this.#options.requestLog.of(response.req))
+    const refusal = this.#options.requestLog.failed(response.req, error)
     this.#send(route, route.refused(refusal), response)
   }
 

@@ -1,20 +1,36 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { type ReplyOf, type Request, type RequestType, traceIn } from '../protocol/index.ts'
+import {
+  type ErrorBody,
+  type ErrorCode,
+  type ReplyOf,
+  type Request,
+  type RequestType,
+  traceIn,
+} from '../protocol/index.ts'
 import type { Log, LogFields } from '../service/index.ts'
-import { knownBodyOf } from './refusal.ts'
+import { bodyOf, knownBodyOf } from './refusal.ts'
 import { RequestNames } from './request-names.ts'
 
 /** By what a request is found in the log; `number` is that of one on a stream. */
 export type NameOf = (number: number) => LogFields
 
+interface RequestLogOptions {
+  /** Of the service. */
+  readonly instance?: string
+  /** Told of every answer that is a refusal of the server itself: what the service refuses, that counts. */
+  readonly onRefused?: (code: ErrorCode) => void
+}
+
 /** The log, as requests have it: by what each is found, and how it was answered. */
 export class RequestLog {
   readonly #log: Log
+  readonly #onRefused: (code: ErrorCode) => void
   readonly names: RequestNames
 
-  constructor(log: Log, instance = '') {
+  constructor(log: Log, { instance = '', onRefused = () => {} }: RequestLogOptions = {}) {
     this.#log = log
+    this.#onRefused = onRefused
     this.names = new RequestNames(instance)
   }
 
@@ -30,6 +46,22 @@ export class RequestLog {
   /** The same of what a stream is asked, by the number of the request; where there is none, of the stream. */
   onStream(stream: string, number?: number): Log {
     return this.#log.child(number === undefined ? { stream } : onStream(stream, number))
+  }
+
+  /** What a request is answered with in whose place this was thrown. */
+  failed(request: IncomingMessage, error: unknown): ErrorBody {
+    return this.refused(bodyOf(error, () => this.of(request)))
+  }
+
+  /** The same for what a stream is asked. */
+  failedOnStream(stream: string, error: unknown, number?: number): ErrorBody {
+    return this.refused(bodyOf(error, () => this.onStream(stream, number)))
+  }
+
+  /** This is the answer. */
+  refused(body: ErrorBody): ErrorBody {
+    this.#onRefused(body.code)
+    return body
   }
 
   /** Writes down how a request was answered, or what was thrown in place of that. */

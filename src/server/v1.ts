@@ -11,14 +11,14 @@ import {
   routes,
   type Who,
 } from '../protocol/index.ts'
-import { isReading, type Log, type ReadBudget, type Service } from '../service/index.ts'
+import { isReading, type ReadBudget, type Service } from '../service/index.ts'
 import type { Admission, Admitted } from './admission.ts'
 import type { OnAnswer } from './audit.ts'
 import { check, isRequestType } from './check.ts'
 import type { Asker } from './guard.ts'
 import type { Posts } from './posts.ts'
 import type { Reading } from './reading.ts'
-import { bodyOf, Refusal } from './refusal.ts'
+import { Refusal } from './refusal.ts'
 import type { RequestLog } from './request-log.ts'
 
 interface V1Options {
@@ -98,7 +98,10 @@ export function serveBatch(app: FastifyInstance, { service, admission, requestLo
     })
     const budget = asked.some(isReading) ? reading.budgetFor(response) : undefined
     // What the store cannot do is the answer of that one request: the others stand.
-    const replies = await answersOf(service, admitted, { budget, logOf: () => requestLog.of(response.req) })
+    const replies = await answersOf(service, admitted, {
+      budget,
+      failed: (error) => requestLog.failed(response.req, error),
+    })
     return { status: 200, body: { replies } }
   }
   posts.add(app, { path: batchRoute.path, refused, answer })
@@ -107,7 +110,7 @@ export function serveBatch(app: FastifyInstance, { service, admission, requestLo
 function answersOf(
   service: Service,
   admitted: readonly (Admitted | Who)[],
-  { budget, logOf }: { readonly budget: ReadBudget | undefined; readonly logOf: () => Log },
+  { budget, failed }: { readonly budget: ReadBudget | undefined; readonly failed: (error: unknown) => ErrorBody },
 ): Promise<ReplyOf<RequestType>[]> {
   return new Promise((resolve) => {
     const replies: ReplyOf<RequestType>[] = []
@@ -123,7 +126,7 @@ function answersOf(
     let left = asked.length
     const tell = (index: number, reply: ReplyOf<RequestType> | undefined, error: unknown) => {
       asked[index]!.onAnswer?.(reply, error)
-      replies[places[index]!] = reply ?? bodyOf(error, logOf)
+      replies[places[index]!] = reply ?? failed(error)
       if (--left === 0) resolve(replies)
     }
     if (left === 0) resolve(replies)

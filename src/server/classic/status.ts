@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Facts, Standing } from '../../core/index.ts'
 import { errors } from '../../protocol/index.ts'
 import type { Service } from '../../service/index.ts'
-import { bodyOf } from '../refusal.ts'
 import { addressOf, askOf, type ClassicAsk, NAMESPACE, placeOf } from './ask.ts'
 import { acquireOf } from './lock.ts'
 import type { ClassicOptions } from './options.ts'
@@ -29,7 +28,7 @@ export function serveStatus(app: FastifyInstance, { service, guard, requestLog }
       return request.asker.onlyLooks ? seenStatus(service, ask) : statusOf(service, ask, facts)
     },
     errorHandler: (error, request, reply) => {
-      const { code, message } = bodyOf(error, () => requestLog.of(request.raw))
+      const { code, message } = requestLog.failed(request.raw, error)
       return reply.code(errors[code].status).send({ ...WAITING, error: message })
     },
   })

@@ -6,6 +6,7 @@ import { Service } from '../../service/index.ts'
 import { openMemoryStore } from '../../stores/memory/index.ts'
 import type { Store } from '../../stores/store.ts'
 import { SimulatedClock } from '../../testing/index.ts'
+import { askOn, openWebSocket } from '../../testing/unit/opened-web-socket.ts'
 import { newWorld, quiet, type World } from '../../testing/unit/server-world.ts'
 import { buildApp } from '../app.ts'
 import { EventLoopDelay } from './event-loop-delay.ts'
@@ -145,6 +146,40 @@ test('two servers in one process are told apart', async () => {
   await ask(one, 'a')
   expect((await read(one)).get(`baton_grants_total${PULL}}`)).toBe(1)
   expect((await read(other)).has(`baton_grants_total${PULL}}`)).toBe(false)
+})
+
+test('refusals are counted once, whoever refuses: the service, a route, the guard, a stream', async () => {
+  const [known, secret] = ['known', 'secret'].map((text) => createHash('sha256').update(text).digest('hex'))
+  const world = newWorld({
+    tokens: [
+      { sha256: known!, role: 'admin' },
+      { sha256: secret!, role: 'observe' },
+    ],
+  })
+  const as = (name: string) => ({ authorization: `Bearer ${name}` })
+  const asked = { operation: 'lock', resource: 'r', node: 'a', owner: 'a', hold: '1' }
+  await world.post('/v1/release', { ...asked, fence: 9, outcome: 'success' }, as('known')) // unknown-grant
+  await world.post('/v1/release', { ...asked }, as('known')) // bad-request
+  await world.post('/v1/acquire', asked, as('nobody')) // unauthorised
+  await world.post('/v1/acquire', asked) // unauthorised
+  await world.post('/v1/acquire', asked, as('secret')) // forbidden
+  await world.get('/nothing', as('known')) // not-found
+  await world.get('/v1/acquire', as('known')) // method-not-allowed
+  const stream = await openWebSocket(world, { token: 'known' })
+  expect(await askOn(stream, { type: 'acquire' })).toMatchObject({ code: 'bad-request' })
+  const released = { type: 'release', ...asked, hold: '2', fence: 9, outcome: 'success' }
+  expect(await askOn(stream, released)).toMatchObject({ code: 'unknown-grant' })
+  expect((await openWebSocket(world, { token: 'nobody' })).status).toBe(401) // unauthorised
+  const { body } = await world.get('/metrics', as('known'))
+  const counted = [...(body as string).matchAll(/^baton_refusals_total\{code="([\w-]+)"\} (\d+)$/gm)]
+  expect(Object.fromEntries(counted.map(([, code, count]) => [code, Number(count)]))).toEqual({
+    'bad-request': 2,
+    forbidden: 1,
+    'method-not-allowed': 1,
+    'not-found': 1,
+    unauthorised: 3,
+    'unknown-grant': 2,
+  })
 })
 
 test('a server that was built without statistics tells the others', async () => {

@@ -21,7 +21,7 @@ import type { Asker, Guard } from '../guard.ts'
 import type { ServerLimits } from '../limits.ts'
 import { afterLinger } from '../linger.ts'
 import { networkOf } from '../network.ts'
-import { bodyOf, Refusal } from '../refusal.ts'
+import { Refusal } from '../refusal.ts'
 import { type NameOf, onStream, type RequestLog } from '../request-log.ts'
 import { REQUEST_ID_HEADER } from '../request-names.ts'
 import { accessTo } from '../roles.ts'
@@ -87,7 +87,7 @@ export function serveWebSocket(app: FastifyInstance, options: WebSocketOptions):
     socket.on('error', () => {})
     const logOf = () => requestLog.of(request)
     const refuseBy = (error: unknown) =>
-      refuse(socket, bodyOf(error, logOf), [`${STORE_HEADER}: ${service.storeId}`, idOf(request)])
+      refuse(socket, requestLog.failed(request, error), [`${STORE_HEADER}: ${service.storeId}`, idOf(request)])
     let asker: Asker
     try {
       asker = guard.identify(request, 'upgrade')
@@ -197,7 +197,7 @@ class Client {
         try {
           return admission.admit(asker, checked(input), nameOf, number)
         } catch (error) {
-          return bodyOf(error, () => requestLog.onStream(id, number))
+          return requestLog.failedOnStream(id, error, number)
         }
       },
       checkListen: ({ scope }) => {
@@ -205,7 +205,7 @@ class Client {
         const { actsFor } = guard.checkScope(asker, { scope, namespace })
         return { actsFor, leave: options.streams.watch(scope) }
       },
-      failure: (error, number) => bodyOf(error, () => requestLog.onStream(id, number)),
+      failure: (error, number) => requestLog.failedOnStream(id, error, number),
       unreadBytes: limits.streamBytes,
       onWaiting: (change) => {
         waiting += change
