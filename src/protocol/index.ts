@@ -32,4 +32,4 @@ export {
 } from './stream.ts'
 export type { NamedToken, Role, Token } from './token-schema.ts'
 export { TRACEPARENT } from './traceparent.ts'
-export { whyText } from './why-text.ts'
+export { isStuck, whyText } from './why-text.ts'
