@@ -28,6 +28,7 @@ test('what needs a program stands in the table, and nothing else does', () => {
   const signs: [program: string, sign: RegExp][] = [
     ['mariadbd', /harness\/mariadb\.ts|from '\.\/mariadb\.ts'|'--store', 'mysql:'/],
     ['strace', /spawn(Sync)?\('strace'/],
+    ['tmux', /run\('tmux'/],
     ['chromium', /from '\.\/browser\.ts'/],
     ['promtool', /spawnSync\('promtool'/],
     ['openssl', /unit\/certificates\.ts/],
