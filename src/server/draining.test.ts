@@ -63,6 +63,7 @@ test('connections without a request are kept for as long as one may be on its wa
   const world = newWorld()
   const get = keptConnection()
   await get(`${await world.url()}/healthz`)
+  await rawSocket(world)
   let isDrained = false
   const drained = world.app.drain(8_000).then((done) => {
     isDrained = true

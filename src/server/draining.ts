@@ -52,7 +52,7 @@ export class Draining {
     NetServer.prototype.close.call(server)
     streams.moveAll()
     const calledOff = [
-      timers.after(Math.min(IDLE_MS, limitMs), () => server.closeIdleConnections()),
+      timers.after(Math.min(IDLE_MS, limitMs), () => this.#closeIdle()),
       timers.after(Math.min(MOVE_MS, limitMs), () => streams.closeMoved()),
     ]
     const isEmpty = await this.#untilEmpty(limitMs)
@@ -62,6 +62,12 @@ export class Draining {
     server.closeAllConnections()
     for (const socket of this.#sockets) socket.destroy()
     return { cut }
+  }
+
+  #closeIdle(): void {
+    this.#options.server.closeIdleConnections()
+    // To Node, one that has never said anything is still about to.
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy()
   }
 
   /** Those who cannot be told to move stay until nobody else is left: the shorter is the time without a server. */
