@@ -98,7 +98,9 @@ export class WatchScreen {
   async run(signal: AbortSignal): Promise<WatchEnd> {
     const stop = AbortSignal.any([signal, this.#ended.signal])
     // Before anything is shown: where nobody answers, that is said as everywhere else.
-    this.#hear(await this.#baton.overview({ namespace: this.#options.namespace }))
+    const overview = await Promise.race([this.#baton.overview({ namespace: this.#options.namespace }), aborted(stop)])
+    if (!overview) return this.#end
+    this.#hear(overview)
     this.#terminal.open()
     const ticks = setInterval(() => this.#draw(), TICK_MS)
     try {
@@ -242,6 +244,13 @@ export class WatchScreen {
       monoMs,
     }
   }
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined)
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
 }
 
 async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
