@@ -1,33 +1,19 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
 import WebSocket from 'ws'
-import type { ServerFrame } from '../protocol/index.ts'
 import type { Store } from '../stores/store.ts'
+import { openWebSocket } from '../testing/unit/opened-web-socket.ts'
 import { rawSocket, readToEnd } from '../testing/unit/raw-socket.ts'
 import { overlaid } from '../testing/unit/server-connection.ts'
 import { newWorld, quiet, type World } from '../testing/unit/server-world.ts'
 
 const key = { operation: 'lock', resource: 'r' }
 
-/** A WebSocket, what it was sent, and how it was closed. */
+/** A WebSocket that was greeted. */
 async function stream(world: World) {
-  const webSocket = new WebSocket(`${(await world.url()).replace('http', 'ws')}/v1/stream`)
-  onTestFinished(() => webSocket.terminate())
-  const frames: ServerFrame[] = []
-  let look = () => {}
-  webSocket.on('message', (data) => {
-    frames.push(JSON.parse(String(data)))
-    look()
-  })
-  webSocket.on('error', () => {})
-  const closed = new Promise<number>((resolve) => webSocket.on('close', resolve))
-  const until = (isMet: () => boolean) =>
-    new Promise<void>((resolve) => {
-      look = () => isMet() && resolve()
-      look()
-    })
-  await until(() => frames.length > 0)
-  return { webSocket, frames, closed, until, ask: (frame: object) => webSocket.send(JSON.stringify(frame)) }
+  const opened = await openWebSocket(world)
+  await opened.until(() => opened.frames.length > 0)
+  return { ...opened, ask: (frame: object) => opened.webSocket.send(JSON.stringify(frame)) }
 }
 
 /** A client that keeps its connection. */
@@ -141,7 +127,7 @@ test('a stream that does not move is closed as by a restart', async () => {
   await quiet()
   expect(streamed.webSocket.readyState).toBe(WebSocket.OPEN)
   await world.clock.advance(1)
-  expect(await streamed.closed).toBe(1012)
+  expect((await streamed.closed).code).toBe(1012)
   expect(await drained).toEqual({ cut: 0 })
 })
 

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http'
-import { expect, onTestFinished, test } from 'vitest'
-import WebSocket from 'ws'
+import { expect, test } from 'vitest'
 import type { Store } from '../stores/store.ts'
+import { openWebSocket } from '../testing/unit/opened-web-socket.ts'
 import { recordedLog } from '../testing/unit/recorded-log.ts'
 import { overlaid } from '../testing/unit/server-connection.ts'
 import { newWorld, quiet, type World } from '../testing/unit/server-world.ts'
@@ -35,24 +35,13 @@ function broken(store: Store): Store {
   return overlaid(store, { read: fail, step: fail, standing: fail, direct: { ...store.direct!, step: fail } })
 }
 
-/** What a WebSocket is told about these requests, and the id of its upgrade. */
+/** Asks all of this on a WebSocket, in one frame; the id of its upgrade. */
 async function streamed(world: World, requests: readonly object[], headers = {}): Promise<{ requestId: unknown }> {
-  const webSocket = new WebSocket(`${(await world.url()).replace('http', 'ws')}/v1/stream`, { headers })
-  onTestFinished(() => webSocket.terminate())
-  let requestId: unknown
-  webSocket.on('upgrade', (response) => {
-    requestId = response.headers['x-request-id']
-  })
-  await new Promise<void>((resolve) => {
-    let replies = 0
-    webSocket.on('open', () => webSocket.send(JSON.stringify({ from: 1, requests })))
-    webSocket.on('message', (data) => {
-      replies += JSON.parse(String(data)).replies?.length ?? 0
-      if (replies === requests.length) resolve()
-    })
-  })
-  webSocket.close()
-  return { requestId }
+  const opened = await openWebSocket(world, { headers })
+  opened.webSocket.send(JSON.stringify({ from: 1, requests }))
+  await opened.until(() => opened.frames.flatMap(({ replies = [] }) => replies).length === requests.length)
+  opened.webSocket.close()
+  return { requestId: opened.headers['x-request-id'] }
 }
 
 test.each(['abc-1', 'Root=1-67891233-abcdef012345678912345678', 'x'.repeat(64)])(

@@ -1,4 +1,4 @@
-import type { ClientRequestArgs } from 'node:http'
+import type { ClientRequestArgs, IncomingHttpHeaders } from 'node:http'
 import { onTestFinished } from 'vitest'
 import WebSocket from 'ws'
 import type { ServerFrame } from '../../protocol/index.ts'
@@ -7,6 +7,7 @@ import type { World } from './server-world.ts'
 interface OpenOptions {
   readonly path?: string
   readonly token?: string
+  readonly headers?: Readonly<Record<string, string>>
   /** Subprotocols that are offered, as pages do. */
   readonly protocols?: readonly string[]
   /** Certificates and the like. */
@@ -17,6 +18,8 @@ interface OpenOptions {
 interface OpenedWebSocket {
   readonly webSocket: WebSocket
   readonly frames: ServerFrame[]
+  /** Of the upgrade. */
+  readonly headers: IncomingHttpHeaders
   /** Of the answer, where it was no WebSocket. */
   readonly status?: number
   /** Waits for real input, not for time. */
@@ -26,9 +29,9 @@ interface OpenedWebSocket {
 
 export async function openWebSocket(
   world: World,
-  { path = '/v1/stream', token = '', protocols = [], tls = {} }: OpenOptions = {},
+  { path = '/v1/stream', token = '', headers: more = {}, protocols = [], tls = {} }: OpenOptions = {},
 ): Promise<OpenedWebSocket> {
-  const headers = token === '' ? {} : { authorization: `Bearer ${token}` }
+  const headers = { ...(token !== '' && { authorization: `Bearer ${token}` }), ...more }
   const url = (await world.url()).replace('http', 'ws') + path
   const webSocket = new WebSocket(url, [...protocols], { headers, ...tls })
   onTestFinished(() => webSocket.terminate())
@@ -52,11 +55,15 @@ export async function openWebSocket(
       waiting.add(look)
       look()
     })
+  let answered: IncomingHttpHeaders = {}
+  webSocket.on('upgrade', (response) => {
+    answered = response.headers
+  })
   const status = await new Promise<number | undefined>((resolve) => {
     webSocket.on('open', () => resolve(undefined))
     webSocket.on('unexpected-response', (_, response) => resolve(response.statusCode))
   })
-  return { webSocket, frames, until, closed, ...(status !== undefined && { status }) }
+  return { webSocket, frames, until, closed, headers: answered, ...(status !== undefined && { status }) }
 }
 
 /** Sends one request on it, and waits for its reply. */
