@@ -8,8 +8,9 @@ import { killRest, MAIN, startServer, type TestServer, until } from './cli-proce
 /* In a terminal: tmux is one, and can be asked what is on it. */
 
 const run = promisify(execFile)
-/** A server of tmux of this test's own. */
-const SOCKET = `baton-watch-${process.pid}`
+/** A server of tmux of each test's own: one that ends may still be there for a moment. */
+let terminals = 0
+const socket = () => `baton-watch-${process.pid}-${terminals}`
 
 let server: TestServer
 const clients: Baton[] = []
@@ -27,7 +28,7 @@ afterAll(async () => {
 })
 
 async function tmux(...args: string[]): Promise<string> {
-  return (await run('tmux', ['-L', SOCKET, ...args])).stdout
+  return (await run('tmux', ['-L', socket(), ...args])).stdout
 }
 
 const screen = () => tmux('capture-pane', '-p')
@@ -43,6 +44,7 @@ const shows = (what: string | RegExp) =>
 
 /** A shell in a terminal of 80 by 24. */
 async function openTerminal(env: Readonly<Record<string, string>> = {}): Promise<void> {
+  terminals++
   const settings = Object.entries({ BATON_SERVER: server.url, ENV: '', ...env })
   const flags = settings.flatMap(([name, value]) => ['-e', `${name}=${value}`])
   await tmux('-f', '/dev/null', 'new-session', '-d', '-x', '80', '-y', '24', ...flags, 'sh')
@@ -54,8 +56,10 @@ async function watch(...args: string[]): Promise<void> {
   await keys('Enter')
 }
 
-async function clientOf(node: string): Promise<Baton> {
-  const client = await connect(server.url, { node })
+const clientOf = (node: string) => clientAt(server.url, node)
+
+async function clientAt(url: string, node: string): Promise<Baton> {
+  const client = await connect(url, { node, onNotice: () => {} })
   clients.push(client)
   return client
 }
@@ -83,7 +87,6 @@ describe('baton status --watch on a terminal', () => {
     await watch()
     const before = await shows(/> deploy +lock +node-a .* 1 +\S+\n {2}other +lock +node-a/)
     expect(before).toContain(`baton 0.1.0  ${server.url}`)
-    await shows('2 resources  2 held  1 waiting')
     await first.succeed()
     const grant = await second
     // Nobody waits any more, so what was held before it comes first.
@@ -98,6 +101,7 @@ describe('baton status --watch on a terminal', () => {
     await shows(/last grants\n.*\n +2 lock +node-b +█+ .*holds it.*\n +1 lock +node-a +█+ .*released/)
     await keys('Escape')
     await shows('RESOURCE')
+    await shows('2 resources  2 held  1 waiting  3 sessions')
 
     await type('/oth')
     expect(await shows('filter: oth')).not.toContain('deploy')
@@ -146,16 +150,20 @@ describe('baton status --watch on a terminal', () => {
     const own = await startServer()
     const { port } = new URL(own.url)
     await watch('--server', own.url)
-    const before = await shows(/store \w+ +live/)
-    await own.stop()
-    await shows(/opening it again|trying again|no answer for/)
+    const before = await shows('nobody holds or waits for anything')
+    own.process.kill('SIGKILL')
+    await own.process.ended
+    await shows(/no answer from .*: connect ECONNREFUSED/)
+    await shows(/no answer for \d/)
     const again = await startServer(['--port', port])
     // Another one, as it has forgotten everything.
     const [, store] = /store (\w+) +live/.exec(before)!
-    const text = await shows(new RegExp(`store (?!${store})\\w+ +live`))
-    expect(text).toContain('nobody holds or waits for anything')
+    await shows(new RegExp(`store (?!${store})\\w+ +live`))
+    await (await clientAt(again.url, 'node-a')).acquire('lock', 'anew')
+    await shows(/anew +lock +node-a/)
     await type('q')
     await expectRestored(0)
-    await again.stop()
+    await clients.pop()!.close()
+    again.process.kill('SIGKILL')
   }, 60_000)
 })

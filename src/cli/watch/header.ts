@@ -20,7 +20,7 @@ export function headerLines(server: Server, width: number): Line[] {
 }
 
 function firstLine({ place, namespace, overview, away }: Server, width: number): Line {
-  const version = overview ? ` ${oneLine(overview.version)}` : ''
+  const version = overview && overview.version !== '' ? ` ${oneLine(overview.version)}` : ''
   const where = [oneLine(place), ...(namespace === undefined ? [] : [`namespace ${oneLine(namespace)}`])]
   const store = overview ? [`store ${oneLine(overview.storeId).slice(0, 8)}`] : []
   const left = [`baton${version}`, ...where, ...store].join('  ')

@@ -109,7 +109,8 @@ interface TopOptions {
 
 /** The first that is shown: as before, unless the selected one would not be seen whole. */
 function topOf({ at, top, count: total, room, heightOf }: TopOptions): number {
-  const first = Math.max(0, Math.min(top, at, total - 1))
+  // One takes a line at least.
+  const first = Math.max(0, Math.min(top, at, total - 1), at - room)
   let used = 0
   for (let index = first; index <= at && index < total; index++) used += heightOf(index)
   let next = first

@@ -26,6 +26,8 @@ const DRAW_MS = 100
 const OVERVIEW_MS = 2_000
 /** To say how it is doing takes a server no more than one part of so many of the time. */
 const OVERVIEW_SHARE = 20
+/** An answer that takes longer than this is missed. */
+const LATE_MS = 1_000
 const TIMELINE_MS = 3_000
 /** What was said is shown so long. */
 const NOTICE_MS = 8_000
@@ -50,6 +52,8 @@ export class WatchScreen {
   /** By the clock of the store, less this machine's monotonic one. */
   #aheadMs: number | undefined
   #heardAtMs = performance.now()
+  /** Until then something should have been heard. */
+  #expectedAtMs = Infinity
   #away: string | undefined
   #notice: { readonly text: string; readonly atMs: number } | undefined
   #drawing: NodeJS.Timeout | undefined
@@ -94,7 +98,9 @@ export class WatchScreen {
   async run(signal: AbortSignal): Promise<WatchEnd> {
     const stop = AbortSignal.any([signal, this.#ended.signal])
     // Before anything is shown: where nobody answers, that is said as everywhere else.
-    this.#hear(await this.#baton.overview({ namespace: this.#options.namespace }))
+    const overview = await Promise.race([this.#baton.overview({ namespace: this.#options.namespace }), aborted(stop)])
+    if (!overview) return this.#end
+    this.#hear(overview)
     this.#terminal.open()
     const ticks = setInterval(() => this.#draw(), TICK_MS)
     try {
@@ -131,8 +137,10 @@ export class WatchScreen {
       const beganAtMs = performance.now()
       const overview = await this.#baton.overview({ namespace }).catch((error) => this.#onAway(error))
       if (overview) this.#hear(overview)
-      const tookMs = performance.now() - beganAtMs
-      await pauseFor(Math.max(OVERVIEW_MS, OVERVIEW_SHARE * tookMs), signal)
+      const tookMs = overview ? performance.now() - beganAtMs : 0
+      const pauseMs = Math.max(OVERVIEW_MS, OVERVIEW_SHARE * tookMs)
+      this.#expectedAtMs = performance.now() + pauseMs
+      await pauseFor(pauseMs, signal)
     }
   }
 
@@ -217,14 +225,16 @@ export class WatchScreen {
     const { place, namespace } = this.#options
     const monoMs = performance.now()
     const { opened } = this.#ui
-    const awayMs = monoMs - this.#heardAtMs
+    const notice = this.#notice && monoMs - this.#notice.atMs < NOTICE_MS ? this.#notice.text : undefined
+    const isLate = this.#away !== undefined || Math.max(this.#heardAtMs, this.#expectedAtMs) < monoMs - LATE_MS
+    const why = this.#away ?? notice ?? 'nothing comes from it'
     return {
       server: {
         place,
         namespace,
         overview: this.#overview,
-        away: this.#away === undefined ? undefined : { forMs: awayMs, why: this.#away },
-        notice: this.#notice && monoMs - this.#notice.atMs < NOTICE_MS ? this.#notice.text : undefined,
+        away: isLate ? { forMs: monoMs - this.#heardAtMs, why } : undefined,
+        notice,
       },
       resources: this.#resources.inOrder(),
       opened: opened === undefined ? undefined : this.#resources.get(opened),
@@ -234,6 +244,13 @@ export class WatchScreen {
       monoMs,
     }
   }
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined)
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
 }
 
 async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
