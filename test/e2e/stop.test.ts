@@ -14,7 +14,8 @@ test('a server on a file store, restarted under load: leases, places in line and
   expect([code, troubleIn(stderr)]).toEqual([0, []])
   expect(logIn(stderr).at(-1)).toMatchObject({ message: 'stopped', cut: 0 })
   const second = await startOn({ store, port: new URL(first.url).port })
-  expect(logIn(second.process.stderr()).find(({ message }) => message === 'started')).toMatchObject({
+  const started = () => logIn(second.process.stderr()).find(({ message }) => message === 'started')
+  expect(await until('it says so', started)).toMatchObject({
     storeIsNew: false,
     grants: expect.any(Number),
     sessions: 6,
