@@ -4,6 +4,7 @@ import { type ClientClock, systemClientClock } from '../../src/client/clock.ts'
 import { httpTransport } from '../../src/client/http-transport.ts'
 import type { ConnectOptions } from '../../src/client/index.ts'
 import { connect, RefusedError, UnavailableError } from '../../src/client/index.ts'
+import type { StreamEnd } from '../../src/client/transport.ts'
 import { defaultPolicy } from '../../src/core/index.ts'
 import { type AppOptions, buildApp, listen } from '../../src/server/index.ts'
 import { Service, systemClock } from '../../src/service/index.ts'
@@ -27,7 +28,7 @@ function newServers() {
       running = false
     }
     onTestFinished(stop)
-    return { url: await listen(app, { port: 0 }), stop }
+    return { url: await listen(app, { port: 0 }), stop, drain: () => app.drain(8_000) }
   }
   return { service, serve }
 }
@@ -201,6 +202,41 @@ test('a stream that is silent for 45 s is dead, whatever TCP thinks', async () =
   await clock.advance(44_000)
   await clock.advance(1_000)
   expect(await ended.done).toMatch(/nothing came for 45000 ms/)
+})
+
+test('by single requests, too, a client whose server is about to stop goes on with the next one, and says nothing', async () => {
+  const { serve } = newServers()
+  const [first, second] = [await serve(), await serve()]
+  const notices: string[] = []
+  const by = httpTransport({
+    bases: [new URL(first.url), new URL(second.url)],
+    clock: systemClientClock(),
+    notice: (notice) => notices.push(notice),
+  })
+  onTestFinished(() => by.close())
+  const [opened, ended] = [work(), work<StreamEnd>()]
+  by.listen({ of: 'all' }, { onEvent: () => opened.finish(), onEnd: (end) => ended.finish(end) })
+  await opened.done
+  const drained = first.drain()
+  expect(await ended.done).toMatchObject({ isMove: true })
+  expect(await by.call({ type: 'get-policy' })).toMatchObject({ status: 'policy' })
+  expect([await drained, notices]).toEqual([{ cut: 0 }, []])
+})
+
+test('by single requests, too, a server of one is tried again quietly', async () => {
+  const { serve } = newServers()
+  const server = await serve()
+  const notices: string[] = []
+  const bases = [new URL(server.url)]
+  const by = httpTransport({ bases, clock: systemClientClock(), notice: (notice) => notices.push(notice) })
+  onTestFinished(() => by.close())
+  const [opened, ended] = [work(), work<StreamEnd>()]
+  by.listen({ of: 'all' }, { onEvent: () => opened.finish(), onEnd: (end) => ended.finish(end) })
+  await opened.done
+  await server.drain()
+  expect(await ended.done).toMatchObject({ isMove: true })
+  expect(await outcomeOf(by.call({ type: 'get-policy' }))).toMatchObject({ code: 'unavailable', isAnnounced: true })
+  expect(notices).toEqual([])
 })
 
 test('a server that is not Baton is no server', async () => {
