@@ -26,6 +26,8 @@ const BEATS_AN_OVERVIEW = 4
 /** The whole list is not read again sooner than this. */
 const RELIST_MS = 30_000
 const POINTING_MS = 2_000
+/** Ten thousand rows are not put in order more often, unless somebody wants it. */
+const SELECT_MS = 900
 
 /** All that the page knows and does, without a page: what is on screen follows from its signals. */
 export class Dashboard {
@@ -52,6 +54,7 @@ export class Dashboard {
   #cancelBeat = () => {}
   #listedAtMs = 0
   #selectedVersion = -1
+  #selectedAtMs = -Infinity
 
   constructor({ timers, dial, who }: DashboardOptions) {
     this.#timers = timers
@@ -133,6 +136,7 @@ export class Dashboard {
     const { filter, order } = route.value
     this.selection.value = select(rows.all.value, { filter, order, nowMs: clock.nowMs() })
     this.#selectedVersion = rows.version.value
+    this.#selectedAtMs = this.#timers.monoMs()
   }
 
   /** The pointer moves over the rows: they stay where they are for a moment. */
@@ -199,8 +203,9 @@ export class Dashboard {
     const before = [version.value, this.detail.view.value]
     await Promise.all([this.refresher.beat(), this.detail.beat()])
     if (version.value !== before[0] || this.detail.view.value !== before[1]) this.shownMs.value = this.clock.nowMs()
-    const isPointing = this.#timers.monoMs() - this.#pointedAtMs < POINTING_MS
-    if (!isPointing && this.#selectedVersion !== this.rows.version.value) this.select()
+    const nowMs = this.#timers.monoMs()
+    const mayMove = nowMs - this.#pointedAtMs >= POINTING_MS && nowMs - this.#selectedAtMs >= SELECT_MS
+    if (mayMove && this.#selectedVersion !== this.rows.version.value) this.select()
   }
 
   #beat(): void {
