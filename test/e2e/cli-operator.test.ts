@@ -164,7 +164,7 @@ describe.concurrent('an operator', () => {
     }
     const { stdout } = await server.baton('status', 'why')
     expect(stdout).toMatch(
-      /^why\n {2}holds +lock {2}a {2}for \S+ +fence 1, lease (60|5\d)s\n {2}waits +lock {2}b {2}for \S+ +1st\n +lock {2}c {2}for \S+ +2nd\n {2}why +lock: held by a for \S+\n$/,
+      /^why\n {2}holds +lock {2}a {2}for \S+ +fence 1, lease (1m|5\d(\.\d)?s)\n {2}waits +lock {2}b {2}for \S+ +1st\n +lock {2}c {2}for \S+ +2nd\n {2}why +lock: held by a for \S+\n$/,
     )
     const json = JSON.parse((await server.baton('status', 'why', '--json')).stdout)
     expect(json).toMatchObject({
