@@ -68,13 +68,13 @@ test('fifty of a resource are known; in all so many, and those that nothing happ
   const timelines = new Timelines()
   for (let fence = 1; fence <= 60; fence++) timelines.granted(seen.granted({ fence }))
   expect(timelines.of(at).map(({ fence }) => fence)).toEqual(Array.from({ length: 50 }, (_, index) => index + 11))
-  for (let index = 0; index < 19_950; index++) timelines.granted(seen.granted({ resource: `r${index}` }))
+  for (let index = 0; index < 19_950; index++) timelines.granted(seen.granted({ resource: `r${index}`, atMs: index }))
   expect(timelines.of(at)).toHaveLength(50)
   timelines.ended(seen.ended({ resource: 'r0' }))
-  timelines.granted(seen.granted({ resource: 'one more' }))
+  timelines.granted(seen.granted({ resource: 'one more', atMs: 30_000 }))
   expect(timelines.of(at)).toEqual([])
   const isKnown = (resource: string) => timelines.of({ ...at, resource }).length > 0
-  for (let index = 0; index < 50; index++) timelines.granted(seen.granted({ resource: `more ${index}` }))
+  for (let index = 0; index < 50; index++) timelines.granted(seen.granted({ resource: `more ${index}`, atMs: 30_000 }))
   expect(['r0', 'r1', 'r2', 'r19949'].map(isKnown)).toEqual([true, false, true, true])
 })
 
@@ -82,7 +82,7 @@ test('long names and errors take the place of more grants', () => {
   const timelines = new Timelines()
   const error = 'x'.repeat(4_096)
   for (let index = 0; index < 3_000; index++) {
-    const one = { resource: `r${index}`, node: 'n'.repeat(512) }
+    const one = { resource: `r${index}`, node: 'n'.repeat(512), atMs: index }
     timelines.granted(seen.granted(one))
     timelines.ended(seen.ended({ ...one, outcome: { outcome: 'failure', error } }))
   }
@@ -91,4 +91,18 @@ test('long names and errors take the place of more grants', () => {
   expect(count).toBeGreaterThan(900)
   expect(count).toBeLessThan(1_100)
   expect(known.at(-1)).toBe(1)
+})
+
+test('of a flood two thousand a second are taken up, and all that somebody has waited for', () => {
+  const timelines = new Timelines()
+  const isKnown = (resource: string) => timelines.of({ ...at, resource }).length > 0
+  timelines.granted(seen.granted({ resource: 'before' }))
+  for (let index = 0; index < 30_000; index++) {
+    timelines.granted(seen.granted({ resource: `r${index}` }))
+    timelines.ended(seen.ended({ resource: `r${index}` }))
+  }
+  expect(['before', 'r0', 'r1998', 'r1999', 'r29999'].map(isKnown)).toEqual([true, true, true, false, false])
+  timelines.granted(seen.granted({ resource: 'waited for', waitedMs: 5 }))
+  timelines.granted(seen.granted({ resource: 'a second later', atMs: 1_000 }))
+  expect(['waited for', 'a second later'].map(isKnown)).toEqual([true, true])
 })

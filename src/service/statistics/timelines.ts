@@ -6,6 +6,12 @@ import { Past } from './past.ts'
 const OF_ONE = 50
 const OF_ALL = 20_000
 
+/**
+ * So many grants that nobody has waited for are taken up in a second. A server that makes tens of thousands would forget them again
+ * within a second, with all that had been known before, and would do little else. Hand-overs are always taken up.
+ */
+const AT_ONCE_A_SECOND = 2_000
+
 type EventOf<Type extends StoreEvent['type']> = Extract<StoreEvent, { type: Type }>
 
 /** The last grants of one resource, oldest first, among those that were touched before and after it. */
@@ -17,9 +23,10 @@ class Timeline {
   newer: Timeline | undefined
 
   find(fence: number): Past | undefined {
-    for (let index = this.grants.length - 1; index >= 0; index--)
-      if (this.grants[index]!.fence === fence) return this.grants[index]
-    return undefined
+    let index = this.grants.length - 1
+    while (index >= 0 && this.grants[index]!.fence > fence) index--
+    const grant = this.grants[index]
+    return grant?.fence === fence ? grant : undefined
   }
 
   last(operation: string): Past | undefined {
@@ -37,12 +44,15 @@ export class Timelines {
   #weight = 0
   readonly #freeGrants: Past[] = []
   readonly #freeTimelines: Timeline[] = []
+  #second = 0
+  #atOnceInSecond = 0
 
   of(address: Address): readonly PastGrant[] {
     return this.#find(address)?.grants.map(({ shown }) => shown) ?? []
   }
 
   granted(event: EventOf<'granted'>): void {
+    if (!event.handOver && this.#isFlooded(event.atMs, 1)) return
     const timeline = this.#touched(event)
     // The end of the one before was missed: there is one grant of a key at a time.
     const before = timeline.last(event.operation)
@@ -61,8 +71,9 @@ export class Timelines {
 
   ended(event: EventOf<'ended'>): void {
     const { atMs, fence, outcome } = event
-    const timeline = this.#touched(event)
-    const grant = timeline.find(fence) ?? this.#addEnded(timeline, event)
+    const grant = this.#find(event)?.find(fence) ?? this.#addEnded(event)
+    if (!grant) return
+    this.#touched(event)
     const { weight } = grant
     grant.end(atMs, outcome.outcome, 'error' in outcome ? outcome.error : undefined)
     this.#weight += grant.weight - weight
@@ -87,8 +98,10 @@ export class Timelines {
     }
   }
 
-  /** One whose beginning was not seen. */
-  #addEnded(timeline: Timeline, event: EventOf<'ended'>): Past {
+  /** One whose beginning was not seen, or not taken up. */
+  #addEnded(event: EventOf<'ended'>): Past | undefined {
+    if (this.#isFlooded(event.atMs, 0)) return undefined
+    const timeline = this.#touched(event)
     const { operation, node, owner, fence, attempt, heldMs = 0 } = event
     const grant = new Past()
     const grantedAtMs = event.atMs - heldMs
@@ -125,6 +138,15 @@ export class Timelines {
     inNamespace.delete(timeline.resource)
     if (inNamespace.size === 0) this.#all.delete(timeline.namespace)
     this.#freeTimelines.push(timeline)
+  }
+
+  /** Whether there were as many in this second as are taken up; so many more are counted. */
+  #isFlooded(atMs: number, more: number): boolean {
+    const second = Math.floor(atMs / 1_000)
+    if (second !== this.#second) this.#atOnceInSecond = 0
+    this.#second = second
+    this.#atOnceInSecond += more
+    return this.#atOnceInSecond > AT_ONCE_A_SECOND
   }
 
   #find({ namespace, resource }: Address): Timeline | undefined {
