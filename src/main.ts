@@ -96,7 +96,10 @@ async function serve({
       url: at,
       async stop() {
         const times = { timers: systemTimers, nowMs: () => performance.now(), drainMs: DRAIN_MS, limitMs: STOP_MS }
+        // Connections that are not read any more, and the timers of a server, do not keep a process alive.
+        const alive = setInterval(() => {}, STOP_MS)
         await server.stop({ app, service, log, ...times })
+        clearInterval(alive)
         close()
       },
       reload({ isAsked }) {
