@@ -7,6 +7,7 @@ import { inTurn } from './lib/rounds.mjs'
 import { startBaton, startFloor } from './lib/servers.mjs'
 import { dist } from './lib/settings.mjs'
 import { compared, leftOut } from './lib/statistics.mjs'
+import { told } from './lib/tellers.mjs'
 
 export const title = 'A success told to 1,000 waiters in 10 processes, beside a bare `ws` broadcast of as many frames'
 const program = fileURLToPath(new URL('tell-process.mjs', import.meta.url))
@@ -34,30 +35,18 @@ export async function measure({ rounds = 9, waiters = 1_000 }) {
     const results = await inTurn({
       what: `${waiters} waiters`,
       rounds,
-      subjects: { baton: () => told(performer, waiting, count), broadcast: () => broadcast(sender, hearing, count) },
+      subjects: {
+        baton: () => told(performer, waiting, { count }),
+        broadcast: () => broadcast(sender, hearing, count),
+      },
     })
     const options = { unit: 'ms', isLessBetter: true, wanted: { most: 2 } }
+    const mine = results.baton.map(({ toldMs }) => toldMs)
     const theirs = { 'bare broadcast': results.broadcast }
-    return { rows: [compared({ what: `${waiters} waiters told, the last`, mine: results.baton, theirs, ...options })] }
+    return { rows: [compared({ what: `${waiters} waiters told, the last`, mine, theirs, ...options })] }
   } finally {
     await Promise.all([...started.map((each) => each.kill()), server.stop(), floor.stop()])
   }
-}
-
-let keys = 0
-
-async function told(performer, waiting, count) {
-  const key = `fan-out-${++keys}`
-  performer.say({ type: 'perform', key })
-  await performer.hear(is('started'))
-  for (const each of waiting) each.say({ type: 'await', key, count })
-  await Promise.all(waiting.map((each) => each.hear(is('queued'))))
-  await pause(REST_MS)
-  performer.say({ type: 'release' })
-  const { released } = await performer.hear(is('released'))
-  const lasts = await Promise.all(waiting.map((each) => each.hear(is('last'))))
-  await performer.hear(is('performed'))
-  return Math.max(...lasts.map(({ last }) => last)) - released
 }
 
 async function broadcast(sender, hearing, count) {

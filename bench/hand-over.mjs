@@ -7,13 +7,12 @@ import { inTurn } from './lib/rounds.mjs'
 import { startBaton, startFloor } from './lib/servers.mjs'
 import { dist } from './lib/settings.mjs'
 import { compared, leftOut, quantile } from './lib/statistics.mjs'
+import { handOvers, REST_MS } from './lib/tellers.mjs'
 
 export const title = 'Hand-over between two processes, beside a ping over a bare `ws` stream'
 const program = fileURLToPath(new URL('tell-process.mjs', import.meta.url))
 /** In a round: with fewer, most of the code of both would still be interpreted, as in no server that has been up for a minute. */
 const TIMES = 400
-/** Between two of them, so that none falls into the work that follows another. */
-const REST_MS = 3
 const is = (name) => (line) => line[name] !== undefined
 
 export async function measure({ rounds = 7, times = TIMES }) {
@@ -50,28 +49,6 @@ export async function measure({ rounds = 7, times = TIMES }) {
   } finally {
     await Promise.all([...started.map((each) => each.kill()), server.stop(), floor.stop()])
   }
-}
-
-let keys = 0
-
-async function handOvers([first, second], times) {
-  const key = `hand-over-${++keys}`
-  const samples = []
-  let [holder, waiter] = [first, second]
-  holder.say({ type: 'ask', key })
-  await holder.hear(is('started'))
-  for (let count = 0; count < times; count++) {
-    waiter.say({ type: 'ask', key })
-    await waiter.hear(is('queued'))
-    await pause(REST_MS)
-    holder.say({ type: 'release' })
-    const [{ released }, { started }] = await Promise.all([holder.hear(is('released')), waiter.hear(is('started'))])
-    samples.push(started - released)
-    ;[holder, waiter] = [waiter, holder]
-  }
-  holder.say({ type: 'release' })
-  await holder.hear(is('released'))
-  return samples
 }
 
 async function pings([first, second], times) {

@@ -29,6 +29,8 @@ if (settings.node) {
     if (status !== 0) process.exit(status ?? 1)
   }
 } else {
+  // Every child and every folder has one of its own, and there may be many.
+  process.setMaxListeners(0)
   const around = circumstances()
   const benchmark = await import(new URL(`${name}.mjs`, import.meta.url))
   if (benchmark.measure) {

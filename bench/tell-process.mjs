@@ -46,12 +46,21 @@ async function baton() {
       }
       client.once(key, work).then(() => say({ performed: true }), fail)
     },
-    /** So many wait for that work; says when the last of them was told. */
-    async await({ key, count }) {
-      let queued = 0
-      const onQueued = () => ++queued === count && say({ queued: true })
-      const waiter = () => client.once(key, () => fail(new Error('the work was done twice')), { onQueued })
-      const told = await Promise.all(Array.from({ length: count }, waiter)).catch(fail)
+    /** So many wait for that work, of whom so many at once are not yet in line; says when the last of them was told. */
+    async await({ key, count, atOnce = count }) {
+      const waiters = []
+      const twice = () => fail(new Error('the work was done twice'))
+      const queue = () =>
+        new Promise((resolve) => {
+          waiters.push(client.once(key, twice, { onQueued: resolve }))
+          waiters.at(-1).catch(fail)
+        })
+      const stander = async () => {
+        while (waiters.length < count) await queue()
+      }
+      await Promise.all(Array.from({ length: atOnce }, stander))
+      say({ queued: true })
+      const told = await Promise.all(waiters)
       const last = sharedNowMs()
       if (told.some(({ status }) => status !== 'skipped')) fail(new Error('somebody was not told'))
       say({ last })

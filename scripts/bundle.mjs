@@ -4,10 +4,10 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { rolldown } from 'rolldown'
 
 /**
- * Loaded from where they are installed: the driver and OpenTelemetry are the user's own; protobufjs does without `long` where it does not find it, and
+ * Loaded from where they are installed: the drivers and OpenTelemetry are the user's own; protobufjs does without `long` where it does not find it, and
  * nobody would notice but by numbers that are less exact; the others are native, and ws goes without them.
  */
-const INSTALLED = /^(mysql2|@opentelemetry\/api|protobufjs|bufferutil|utf-8-validate)(\/|$)/
+const INSTALLED = /^(mysql2|@grpc\/grpc-js|@opentelemetry\/api|protobufjs|bufferutil|utf-8-validate)(\/|$)/
 
 /**
  * What Fastify has for the schemas and tests of a server, and what pino has for logs that are written by a thread of their own.

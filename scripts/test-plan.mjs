@@ -5,7 +5,9 @@ const OPENSSL = [
   'src/server/client-certificate.test.ts',
   'src/server/reload.test.ts',
   'src/server/tls.test.ts',
+  'src/stores/etcd/client/access.test.ts',
   'test/e2e/cli-secure.test.ts',
+  'test/e2e/operations-etcd.test.ts',
   'test/e2e/token.test.ts',
   'test/sdk/certificates.test.ts',
 ]
@@ -22,6 +24,22 @@ const MARIADB = [
   'test/e2e/readme-mysql.test.ts',
   'test/stores/mysql.test.ts',
   'test/stores/versions-mysql.test.ts',
+]
+
+const ETCD = [
+  'src/stores/etcd/client.test.ts',
+  'src/stores/etcd/client/access.test.ts',
+  'src/stores/etcd/client/connections.test.ts',
+  'src/stores/etcd/client/outages.test.ts',
+  'src/stores/etcd/client/watches.test.ts',
+  'src/stores/etcd/etcd-store.test.ts',
+  'src/testing/harness/etcd.test.ts',
+  'test/deploy-etcd.test.ts',
+  'test/e2e/etcd-faults.test.ts',
+  'test/e2e/etcd.test.ts',
+  'test/e2e/operations-etcd.test.ts',
+  'test/e2e/readme-etcd.test.ts',
+  'test/stores/etcd.test.ts',
 ]
 
 /** Content stores over the union of their folders, and a containerd over most of them. */
@@ -47,6 +65,8 @@ export const needs = [
   { name: 'mariadbd', package: 'mariadb-server-core', tests: MARIADB },
   // mariadb-install-db calls it, and comes without it.
   { name: 'my_print_defaults', package: 'mariadb-client-core', tests: MARIADB },
+  { name: 'etcd', package: 'etcd-server', tests: ETCD },
+  { name: 'etcdctl', package: 'etcd-client', tests: ['test/e2e/operations-etcd.test.ts'] },
   { name: 'chromium', package: 'chromium', tests: CHROMIUM },
   { name: 'strace', package: 'strace', tests: ['test/e2e/file-sync-order.test.ts'] },
   { name: 'promtool', package: 'prometheus', tests: ['test/deploy-promtool.test.ts'] },

@@ -20,13 +20,14 @@ test('every test file is in exactly one round', () => {
 })
 
 /** What is never needed alone. */
-const COMPANIONS = ['my_print_defaults', 'ctr', 'docker-registry', '/dev/fuse']
+const COMPANIONS = ['my_print_defaults', 'etcdctl', 'ctr', 'docker-registry', '/dev/fuse']
 const MERGERFS = /examples\/containerd\/run|content-cluster\.ts|content-stage\.ts/
 const CONTAINERD = new RegExp(`${MERGERFS.source}|containerd-node\\.ts`)
 
 test('what needs a program stands in the table, and nothing else does', () => {
   const signs: [program: string, sign: RegExp][] = [
     ['mariadbd', /harness\/mariadb\.ts|from '\.\/mariadb\.ts'|'--store', 'mysql:'/],
+    ['etcd', /harness\/etcd\.ts|from '\.\/etcd\.ts'|'--store', 'etcd:'|'KILL', 'etcd'/],
     ['strace', /spawn(Sync)?\('strace'/],
     ['tmux', /run\('tmux'/],
     ['chromium', /from '\.\/browser\.ts'/],

@@ -36,25 +36,40 @@ export async function startRedis() {
   return { ...server, port }
 }
 
-/** One member, as durable as it is by default, in a folder beside which the file store of a comparison lies. */
-export async function startEtcd({ folder }) {
-  const [port, peerPort] = [await freePort(), await freePort()]
-  const [url, peerUrl] = [port, peerPort].map((each) => `http://127.0.0.1:${each}`)
-  const flags = {
-    'data-dir': folder,
-    'listen-client-urls': url,
-    'advertise-client-urls': url,
-    'listen-peer-urls': peerUrl,
-    'initial-advertise-peer-urls': peerUrl,
-    'initial-cluster': `default=${peerUrl}`,
-    'log-level': 'error',
+/**
+ * As many members as are asked for, as durable as they are by default, in a folder beside which the file store of a comparison
+ * lies. `url` names all of them, for the clients of others; `storeUrl` is where Baton keeps its own, under a prefix.
+ */
+export async function startEtcd({ folder, members = 1 }) {
+  const urlOf = async () => `http://127.0.0.1:${await freePort()}`
+  const all = []
+  for (let count = 1; count <= members; count++)
+    all.push({ name: `member-${count}`, url: await urlOf(), peerUrl: await urlOf() })
+  const cluster = all.map(({ name, peerUrl }) => `${name}=${peerUrl}`).join(',')
+  const servers = all.map(({ name, url, peerUrl }) => {
+    const flags = {
+      name,
+      'data-dir': join(folder, name),
+      'listen-client-urls': url,
+      'advertise-client-urls': url,
+      'listen-peer-urls': peerUrl,
+      'initial-advertise-peer-urls': peerUrl,
+      'initial-cluster': cluster,
+      'log-level': 'error',
+    }
+    return start(
+      'etcd',
+      Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`),
+    )
+  })
+  // A member listens for clients once the cluster has a leader.
+  await Promise.all(all.map(({ url }, at) => untilOpen(Number(new URL(url).port), servers[at])))
+  const hosts = all.map(({ url }) => new URL(url).host).join(',')
+  return {
+    url: all.map(({ url }) => url).join(','),
+    storeUrl: (prefix) => `etcd://${hosts}/${prefix}`,
+    stop: () => Promise.all(servers.map((server) => server.stop())),
   }
-  const server = start(
-    'etcd',
-    Object.entries(flags).map(([name, value]) => `--${name}=${value}`),
-  )
-  await untilOpen(port, server)
-  return { ...server, url }
 }
 
 /** Removed when this process ends. `BENCH_FOLDER` says on which disk. */

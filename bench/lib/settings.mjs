@@ -13,6 +13,7 @@ const options = {
   waiters: { type: 'string' },
   node: { type: 'string' },
   before: { type: 'string' },
+  parts: { type: 'string' },
   out: { type: 'string' },
 }
 

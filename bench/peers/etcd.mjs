@@ -2,8 +2,9 @@ import { Etcd3 } from 'etcd3'
 
 const LEASE_S = 30
 
-export function open(url) {
-  const client = new Etcd3({ hosts: url })
+/** `urls`: of each member, with commas between them. */
+export function open(urls) {
+  const client = new Etcd3({ hosts: urls.split(',') })
   return {
     async cycle(key) {
       const lock = client.lock(key).ttl(LEASE_S)

@@ -49,6 +49,7 @@ const sidebar = [
       page('Rules', 'docs/rules'),
       page('Guarantees', 'docs/guarantees'),
       page('Performance', 'docs/performance'),
+      page('Scaling', 'docs/scaling'),
     ],
   },
   {

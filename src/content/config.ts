@@ -17,7 +17,7 @@ export interface ContentSettings {
   readonly socket_path?: string
   /** The lock servers, by URL or host:port. Default: the `lock_server` of the current node. */
   readonly servers?: readonly string[]
-  /** A store that all nodes reach, instead of servers: `mysql://…`. */
+  /** A store that all nodes reach, instead of servers: `mysql://…`, `etcd://…`. */
   readonly store?: string
   /** A file with the bearer token of this node. */
   readonly token_file?: string
@@ -83,7 +83,11 @@ export const contentSettingsSchema = z.looseObject({
     .min(1)
     .optional()
     .describe('the lock servers, by URL or host:port; where absent, the `lock_server` of the current node'),
-  store: z.string().min(1).optional().describe('a store that all nodes reach, instead of servers: `mysql://…`'),
+  store: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('a store that all nodes reach, instead of servers: `mysql://…`, `etcd://…`'),
   token_file: z.string().min(1).optional().describe('a file with the bearer token of this node'),
   when_unavailable: z
     .enum(['wait', 'fail', 'pull-anyway'])

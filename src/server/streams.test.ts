@@ -75,7 +75,7 @@ test('streams of both kinds and answers share one limit, and one who reads misse
     expect(sent).toBeLessThan(20_000)
   }
   expect(new Set(reader.ids()).size).toBe(sent + 1)
-})
+}, 120_000)
 
 test('a WebSocket that pings and reads no pong is not read any more, and is cut in time', async () => {
   const world = newWorld()

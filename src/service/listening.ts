@@ -69,6 +69,7 @@ export class Listening {
     this.#unsubscribe = store.subscribe(
       (event) => this.#send(event),
       () => void this.#tellAnew(),
+      onNews,
     )
   }
 

@@ -175,9 +175,10 @@ export interface Store {
   /**
    * The events from now on, in `seq` order; those of one resource in the order in which they happened: all that this
    * process causes, all that concern sessions opened or renewed by it, and after `hearAll` those of every process.
-   * `onGap` is called where some may have been missed: then the present state has to be read again. Returns how to stop.
+   * `onGap` is called where some may have been missed: then the present state has to be read again. `onDue` is called where
+   * `nextDeadlineMs` has come nearer without an event. Returns how to stop.
    */
-  subscribe(listener: (event: StoreEvent) => void, onGap?: () => void): () => void
+  subscribe(listener: (event: StoreEvent) => void, onGap?: () => void, onDue?: () => void): () => void
 
   /** From when it resolves, listeners hear the events of every process on this store. */
   hearAll(): Promise<void>

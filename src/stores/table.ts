@@ -37,6 +37,15 @@ export const storeTable: readonly StoreRow[] = [
     load: () => import('./mysql/kind.ts'),
   },
   {
+    name: 'etcd',
+    schemes: ['etcd'],
+    example: 'etcd://…',
+    isShared: true,
+    clock: 'process',
+    driver: '@grpc/grpc-js',
+    load: () => import('./etcd/kind.ts'),
+  },
+  {
     name: 'memory',
     schemes: ['memory'],
     example: 'memory:',

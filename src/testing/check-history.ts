@@ -3,17 +3,20 @@ import { CallbackCheck } from './callback-check.ts'
 import type { History, StepRecord } from './history.ts'
 import { naiveStep, newModel } from './naive-model.ts'
 import { RepeatCheck } from './repeat-check.ts'
-import { SessionCheck } from './session-check.ts'
+import { SessionCheck, type SessionCheckOptions } from './session-check.ts'
 import type { Violation } from './violation.ts'
 
 export type { Violation } from './violation.ts'
 
 /** Checks a history against every invariant that it can show. Linear in its length, but for the length of queues. */
-export function checkHistory(history: History, { policy }: { readonly policy: Policy }): Violation[] {
+export function checkHistory(
+  history: History,
+  { policy, ...options }: { readonly policy: Policy } & SessionCheckOptions,
+): Violation[] {
   const violations: Violation[] = []
   const steps = new StepsCheck(policy, violations)
   const callbacks = new CallbackCheck(violations)
-  const sessions = new SessionCheck(violations)
+  const sessions = new SessionCheck(violations, options)
   const repeats = new RepeatCheck(violations)
   for (const record of history) {
     switch (record.kind) {

@@ -102,10 +102,15 @@ export class FaultyStore implements Store {
     return this.#store.nextDeadlineMs()
   }
 
-  subscribe(listener: (event: StoreEvent) => void, onGap: () => void = () => {}): () => void {
+  subscribe(
+    listener: (event: StoreEvent) => void,
+    onGap: () => void = () => {},
+    onDue: () => void = () => {},
+  ): () => void {
     const stop = this.#store.subscribe(
       (event) => this.#faults.carry(() => listener(event)),
       () => this.#faults.carry(onGap),
+      () => this.#faults.carry(onDue),
     )
     this.#stops.add(stop)
     return stop

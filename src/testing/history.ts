@@ -5,7 +5,10 @@ export interface StepRecord {
   readonly kind: 'step'
   readonly namespace: string
   readonly resource: string
+  /** By the clock that counts for this resource: it may be on an axis of its own. */
   readonly nowMs: number
+  /** By the clock on the wall, where `nowMs` is on an axis of the resource's own. */
+  readonly wallMs?: number
   readonly command: Command
   /** What was known of whoever gave the command. */
   readonly facts?: Facts | undefined

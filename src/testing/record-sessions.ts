@@ -46,7 +46,7 @@ export function recordSessions(
     places: (session) => store.places(session),
     sweep: (limit) => store.sweep(limit),
     nextDeadlineMs: () => store.nextDeadlineMs(),
-    subscribe: (listener, onGap) => store.subscribe(listener, onGap),
+    subscribe: (listener, onGap, onDue) => store.subscribe(listener, onGap, onDue),
     hearAll: () => store.hearAll(),
     policy: () => store.policy(),
     applyPolicy: (policy, expectedVersion) => store.applyPolicy(policy, expectedVersion),

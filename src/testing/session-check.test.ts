@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SessionRecord, StepRecord } from './history.ts'
-import { SessionCheck } from './session-check.ts'
+import { SessionCheck, type SessionCheckOptions } from './session-check.ts'
 import type { Violation } from './violation.ts'
 
 const ttlMs = 2_000
@@ -23,8 +23,12 @@ const lost = (nowMs: number): StepRecord => ({
 })
 
 function violationsOf(...history: (SessionRecord | StepRecord)[]): readonly string[] {
+  return violationsIn(history)
+}
+
+function violationsIn(history: readonly (SessionRecord | StepRecord)[], options: SessionCheckOptions = {}) {
   const violations: Violation[] = []
-  const check = new SessionCheck(violations)
+  const check = new SessionCheck(violations, options)
   for (const each of history) each.kind === 'step' ? check.takeStep(each) : check.take(each)
   return violations.map(({ what }) => what)
 }
@@ -55,4 +59,28 @@ test('a session may end as soon as that is asked for, and is over when that is a
   expect(violationsOf(...history, record('renewed', 150))).toEqual([])
   const over = [...history, record('ended', 100, 200)]
   expect(violationsOf(...over, record('renewed', 200))).toEqual(['session s was renewed after its end'])
+})
+
+test('where sessions may end late, they may be renewed until their end was told, and not after it', () => {
+  const late = { doSessionsEndLate: true }
+  const opened = record('opened', 0, 10)
+  expect(violationsIn([opened, record('renewed', 9_000), lost(11_000)], late)).toEqual([])
+  expect(violationsIn([opened, record('renewed', 9_000), lost(10_999)], late)).toEqual([
+    'session s was ended before its time',
+  ])
+  expect(violationsIn([opened, lost(9_000), record('renewed', 9_000)], late)).toEqual([
+    'session s was renewed after its end',
+  ])
+  expect(violationsIn([opened, lost(9_000), record('renewed', 8_999)], late)).toEqual([])
+})
+
+test('a session whose end was told is over, also where it could have lived on', () => {
+  const history = [record('opened', 0, 10), record('asked', 1_900), lost(2_100)]
+  expect(violationsOf(...history, record('renewed', 2_200))).toEqual(['session s was renewed after its end'])
+})
+
+test('where a resource has an axis of its own, the end of a session counts by the wall', () => {
+  const opened = record('opened', 0, 10)
+  expect(violationsOf(opened, { ...lost(70), wallMs: 2_000 })).toEqual([])
+  expect(violationsOf(opened, { ...lost(7_000), wallMs: 1_999 })).toEqual(['session s was ended before its time'])
 })

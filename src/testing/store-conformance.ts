@@ -24,6 +24,8 @@ export interface ConformanceOptions {
   readonly isKept?: boolean
   /** How the test runner in use declares a test. */
   readonly test: (name: string, run: () => Promise<void>) => void
+  /** How many runs of random commands: fewer for a store that takes its time. Default: 20. */
+  readonly seeds?: number
   /** Tests that this store cannot pass, by name, each with the reason. */
   readonly skip?: readonly { readonly test: string; readonly reason: string }[]
 }
@@ -42,6 +44,7 @@ export function storeConformance({
   isShared = false,
   isKept = false,
   test,
+  seeds = 20,
   skip = [],
 }: ConformanceOptions): void {
   const cases: Case[] = [...deciding, ...keeping, ...sessions, ...carrying, ...agreesWithTheCore]
@@ -64,6 +67,7 @@ export function storeConformance({
       const data = `store_${++opened}`
       const world: World = {
         clock,
+        seeds,
         open: (chosen) => openOn(`store_${++opened}`, chosen),
         beside: () => openOn(data, policy),
         reopen: async () => {

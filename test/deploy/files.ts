@@ -10,8 +10,8 @@ export const read = (name: string) => readFileSync(pathTo(name), 'utf8')
 export type Environment = Readonly<Record<string, string>>
 
 /** What the Dockerfile says of the image that comes out in the end, and what it takes from the repository. */
-export function readDockerfile() {
-  const dockerfile = DockerfileParser.parse(read('Dockerfile'))
+export function readDockerfile(name = 'Dockerfile') {
+  const dockerfile = DockerfileParser.parse(read(name))
   const last = dockerfile.getFROMs().at(-1)!.getRange().start.line
   const instructions = dockerfile.getInstructions().filter((each) => each.getRange().start.line >= last)
   const argumentsOf = (keyword: string) =>
@@ -23,7 +23,7 @@ export function readDockerfile() {
     environment: Object.fromEntries(env.map((each) => [each.getName(), each.getValue()])) as Environment,
     entrypoint: jsonOf(dockerfile.getENTRYPOINTs().at(-1)!),
     // The flags of HEALTHCHECK come before its CMD.
-    healthcheck: JSON.parse(argumentsOf('HEALTHCHECK')[0]!.replace(/^.*?CMD /s, '')) as string[],
+    healthcheck: argumentsOf('HEALTHCHECK').flatMap((each) => JSON.parse(each.replace(/^.*?CMD /s, '')) as string[]),
     commands: dockerfile
       .getInstructions()
       .filter((each) => each.getKeyword() === 'RUN')
@@ -47,13 +47,22 @@ function jsonOf(instruction: JSONInstruction): string[] {
 // biome-ignore lint/suspicious/noExplicitAny: what is in them is what the tests look for.
 type Yaml = any
 
-export const readYaml = (name: string): Yaml => parse(read(name), { strict: true })
+export const readYaml = (name: string): Yaml => parse(read(name), { strict: true, merge: true })
 
 /** The objects of a file of Kubernetes, by their kind. */
 export function readObjects(name: string): Readonly<Record<string, Yaml>> {
+  return Object.fromEntries(objectsIn(name).map((each) => [each.kind, each]))
+}
+
+/** The same where there are several of a kind: by kind and name. */
+export function readNamedObjects(name: string): Readonly<Record<string, Yaml>> {
+  return Object.fromEntries(objectsIn(name).map((each) => [`${each.kind} ${each.metadata.name}`, each]))
+}
+
+function objectsIn(name: string): Yaml[] {
   const documents = parseAllDocuments(read(name), { strict: true })
   for (const { errors } of documents) if (errors[0]) throw errors[0]
-  return Object.fromEntries(documents.map((each) => each.toJS()).map((each) => [each.kind, each]))
+  return documents.map((each) => each.toJS())
 }
 
 /** The settings of a unit of systemd, without its sections; what is said several times is a list. */

@@ -7,15 +7,15 @@ import { PageShell } from './page-shell.ts'
 
 /*
  * Every command of README.md is run: the blocks of the shell as they stand, and what stands between backquotes in sentences and
- * tables. What needs a database is run by readme-mysql.test.ts.
+ * tables. What needs a database is run by readme-mysql.test.ts and readme-etcd.test.ts.
  */
 
 // Some of them are several processes of npm.
 vi.setConfig({ testTimeout: 90_000 })
 
 const page = readPage('README.md')
-const MYSQL = 'On MySQL or MariaDB'
-const blocks = page.blocks.filter(({ language, heading }) => language === 'sh' && heading !== MYSQL)
+const DATABASES = ['On MySQL or MariaDB', 'On etcd']
+const blocks = page.blocks.filter(({ language, heading }) => language === 'sh' && !DATABASES.includes(heading))
 const inline = [...new Set(page.spans.filter((span) => /^(baton|npm|npx|node|curl) /.test(span)))]
 
 /** Commands that need more than a server, and the test that runs them. */
@@ -92,6 +92,6 @@ test('there are commands of both kinds, and every one that is said to be run els
   expect(blocks.length).toBeGreaterThanOrEqual(5)
   expect(inline.length).toBeGreaterThanOrEqual(8)
   expect(Object.keys(ELSEWHERE).filter((line) => !inline.includes(line))).toEqual([])
-  expect(existsSync(join(root, 'test/e2e/readme-mysql.test.ts'))).toBe(true)
-  expect(page.blocks.some(({ heading }) => heading === MYSQL)).toBe(true)
+  for (const name of ['mysql', 'etcd']) expect(existsSync(join(root, `test/e2e/readme-${name}.test.ts`))).toBe(true)
+  for (const each of DATABASES) expect(page.blocks.some(({ heading }) => heading === each)).toBe(true)
 })

@@ -171,7 +171,7 @@ test('a bell that hangs on another connection by now is found again, and the com
 test('a commit whose connection is lost is of unknown outcome, and is not made again', async () => {
   const backend = await openMysqlBackend({ url, clock })
   const address = { namespace: 'default', resource: 'r' }
-  const state = { text: '{}', grants: 0, waiters: 0, dueAtMs: undefined }
+  const state = { text: '{}', grants: 0, waiters: 0, queues: {}, dueAtMs: undefined }
   let runs = 0
   const lost = backend.transaction(async (transaction) => {
     runs++

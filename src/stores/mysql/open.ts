@@ -39,10 +39,11 @@ export async function open(
     const row = rows.get(nameOf(address))
     if (!row && how === 'free') return undefined
     const fenceFloor = floors.get(shardOf(address.resource))!
-    return { text: row?.state ?? undefined, fence: row?.fence ?? 0, fenceFloor, parts: partsOf(address, parts) }
+    const text = row?.state ?? undefined
+    return { nowMs, text, fence: row?.fence ?? 0, fenceFloor, parts: partsOf(address, parts) }
   })
   const others = hearersOf(hearers, nowMs).filter((process) => process !== around.mailbox.process)
-  return { nowMs, policyVersion, hearers: others, alive: new Set(alive.map(({ session }) => session)), resources }
+  return { policyVersion, hearers: others, alive: new Set(alive.map(({ session }) => session)), resources }
 }
 
 interface ResourceRow extends Address {

@@ -11,11 +11,13 @@ function newWorld() {
   const pauses: number[] = []
   const timing: Timing = {
     monoMs: () => nowMs,
+    wallMs: () => nowMs,
     pause: async (ms) => {
       pauses.push(ms)
       nowMs += ms
     },
     after: () => () => {},
+    holdProcess: () => () => {},
     within: (_, promise) => promise,
     random: () => 1,
     uniqueName: () => 'p',

@@ -27,6 +27,8 @@ export interface Backend {
   readonly process: string
   /** The most transactions that it runs at once. */
   readonly concurrency: number
+  /** The most resources that one transaction takes. Default: 64. */
+  readonly together?: number
   /** The time by the clock that counts, as far as it is known here without asking. */
   nowMs(): number
 
@@ -88,6 +90,8 @@ export interface Receiver {
   receive(letter: string): void
   /** Some may have been missed, as after a lost watch, or after having been struck off. */
   missed(): void
+  /** Something has become due that nobody could foresee, as where the database itself ends sessions. */
+  due(): void
 }
 
 /** One transaction. Where it is not committed, nothing has changed. */
@@ -95,8 +99,9 @@ export interface Transaction {
   /**
    * Opens resources. Either nobody else changes them until the end of the transaction, or `commit` fails and the transaction
    * is run again; that goes for every resource in its changes, one that was made and forgotten meanwhile included, and for
-   * the sessions that were found alive. Before it resolves, every letter that was committed for this process was received.
-   * One that is not there is given empty. `nowMs` is read when they are open.
+   * the sessions that were found alive. Before it resolves, every letter that was committed for this process was received,
+   * or `commit` fails.
+   * One that is not there is given empty. Each one's `nowMs` is read when it is open.
    */
   open(openings: readonly Opening[], how: OpenMode): Promise<Opened>
   /** Reads another part of a resource that is open. */
@@ -129,7 +134,6 @@ export interface Opening {
 
 /** What was found when resources were opened. */
 export interface Opened {
-  readonly nowMs: number
   readonly policyVersion: number
   /** The other processes that hear of everything. */
   readonly hearers: readonly string[]
@@ -140,6 +144,11 @@ export interface Opened {
 
 /** What was found of one resource. */
 export interface OpenedResource {
+  /**
+   * What time it is for this resource. Each may have an axis of its own, where a database tells no time: what is written of
+   * a resource is on that axis, and never compared with what is written of another.
+   */
+  readonly nowMs: number
   /** What was written of it last; nothing where it is new. */
   readonly text: string | undefined
   readonly fence: number
@@ -215,6 +224,8 @@ export interface WrittenState {
   readonly text: string
   readonly grants: number
   readonly waiters: number
+  /** How many of them wait for each operation; none are left out. */
+  readonly queues: Readonly<Record<string, number>>
   readonly dueAtMs: number | undefined
 }
 
@@ -233,7 +244,7 @@ export interface StepRecord {
   readonly events: readonly Event[]
 }
 
-/** What is due now, and when something will be next. */
+/** What is due now, and when something will be next, by `Backend.nowMs`. */
 export interface Due {
   readonly resources: readonly Address[]
   readonly sessions: readonly string[]

@@ -5,7 +5,7 @@ const letter = (resource: string, atMs: number) => ({
   namespace: 'default',
   resource,
   atMs,
-  dueAtMs: undefined,
+  dueInMs: undefined,
   events: [],
 })
 

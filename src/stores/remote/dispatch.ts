@@ -1,4 +1,5 @@
 import { nameOf } from '../address.ts'
+import type { Backend } from './backend.ts'
 import type { Batch, Job, Steps } from './steps.ts'
 
 /** So many transactions of many resources at a time: what comes meanwhile gathers for the next one. */
@@ -20,6 +21,7 @@ interface Waiting {
  */
 export class Dispatch {
   readonly #steps: Steps
+  readonly #together: number
   readonly #aloneAtOnce: number
   readonly #gathered: Waiting[] = []
   readonly #alone: Waiting[] = []
@@ -29,8 +31,9 @@ export class Dispatch {
   #togetherNow = 0
   #aloneNow = 0
 
-  constructor(steps: Steps, concurrency: number) {
+  constructor(steps: Steps, { concurrency, together = TOGETHER }: Pick<Backend, 'concurrency' | 'together'>) {
     this.#steps = steps
+    this.#together = Math.min(TOGETHER, together)
     this.#aloneAtOnce = Math.max(1, concurrency - TOGETHER_AT_ONCE)
   }
 
@@ -58,7 +61,7 @@ export class Dispatch {
     if (this.#gathered.length === 1 && this.#aloneNow < this.#aloneAtOnce) this.#alone.push(this.#gathered.shift()!)
     while (this.#togetherNow < TOGETHER_AT_ONCE && this.#gathered.length > 0) {
       this.#togetherNow++
-      void this.#runTogether(this.#gathered.splice(0, TOGETHER)).finally(() => {
+      void this.#runTogether(this.#gathered.splice(0, this.#together)).finally(() => {
         this.#togetherNow--
         this.#pump()
       })

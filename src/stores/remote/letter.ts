@@ -7,7 +7,8 @@ type Letter = StepsLetter | MovedLetter
 /** What one transaction has done to one resource. */
 export interface StepsLetter extends Address {
   readonly atMs: number
-  readonly dueAtMs: number | undefined
+  /** How long after `atMs` something is due: whoever reads it counts from then on. */
+  readonly dueInMs: number | undefined
   readonly events: readonly Event[]
   /** It has come from another process. */
   readonly elsewhere?: true

@@ -57,7 +57,7 @@ export class OpenResource {
     this.address = address
     this.#document = new Document(resource)
     this.#alive = opened.alive
-    this.nowMs = Math.max(opened.nowMs, this.#document.atMs)
+    this.nowMs = Math.max(resource.nowMs, this.#document.atMs)
     const { fenceFloor } = resource
     this.#context = { nowMs: this.nowMs, policy: policyOf(policy, address.namespace), fenceFloor }
     for (const [at, wanted] of parts.entries()) this.parts.add(wanted, resource.parts[at]!)
@@ -118,7 +118,8 @@ export class OpenResource {
     if (isIdle(resource)) return 'idle'
     const text = this.#document.textOf(resource, this.nowMs)
     if (text === undefined) return undefined
-    return { text, grants: resource.grants.size, waiters: resource.waiters.size, dueAtMs }
+    const { grants, waiters } = resource
+    return { text, grants: grants.size, waiters: waiters.size, queues: waiters.totals.counts, dueAtMs }
   }
 }
 

@@ -1,7 +1,8 @@
-import type { AskName, Command, Facts, Policy, Refused, ReplyTo } from '../../core/index.ts'
+import type { AskName, Command, Facts, Policy, Refused, ReplyTo, Standing } from '../../core/index.ts'
 import type { OpenStoreOptions } from '../kind.ts'
 import type {
   Address,
+  AskAt,
   Counts,
   ListQuery,
   Pace,
@@ -25,6 +26,7 @@ import { letterFrom, type StepsLetter } from './letter.ts'
 import { type Inspect, listOf } from './listing.ts'
 import type { GivenCommand } from './open-resource.ts'
 import { RemoteSessions } from './sessions.ts'
+import { Standings } from './standings.ts'
 import { type Job, Steps } from './steps.ts'
 import { StoredPolicy } from './stored-policy.ts'
 import { Sweeps } from './sweeps.ts'
@@ -59,6 +61,7 @@ class RemoteStore extends Views implements Store {
   readonly #lanes: Lanes<GivenCommand, StepRecord>
   readonly #sessions: RemoteSessions
   readonly #sweeps: Sweeps
+  readonly #standings = new Standings((address, view, asks) => this.inspect(address, view, asks))
   readonly #deliveries = new Deliveries((letter) => this.#tell(letter))
   readonly #listeners = new Set<Listener>()
   #seq = 0
@@ -81,14 +84,18 @@ class RemoteStore extends Views implements Store {
       missed: () => this.#missed(),
       recordHistory,
     })
-    this.#dispatch = new Dispatch(this.#steps, backend.concurrency)
+    this.#dispatch = new Dispatch(this.#steps, backend)
     this.#lanes = new Lanes((address, given, byMs) => this.#runJob({ address, given, byMs }))
   }
 
   async start(policy: Policy | undefined): Promise<void> {
     await this.#policy.begin(policy)
     await this.#sweeps.findDue(0)
-    await this.#backend.listen({ receive: (text) => this.#receive(text), missed: () => this.#missed() })
+    await this.#backend.listen({
+      receive: (text) => this.#receive(text),
+      missed: () => this.#missed(),
+      due: () => this.#due(),
+    })
   }
 
   nowMs(): number {
@@ -98,6 +105,10 @@ class RemoteStore extends Views implements Store {
   async step<C extends Command>(address: Address, command: C, facts?: Facts): Promise<ReplyTo<C> | Refused> {
     const { reply } = await this.#run(address, { command, facts })
     return reply as ReplyTo<C> | Refused
+  }
+
+  override standing(ask: AskAt): Promise<Standing> {
+    return this.#standings.of(ask)
   }
 
   list(query: ListQuery, pace?: Pace): Promise<Page> {
@@ -134,8 +145,8 @@ class RemoteStore extends Views implements Store {
     return this.#sweeps.nextMs()
   }
 
-  subscribe(listener: (event: StoreEvent) => void, onGap?: () => void): () => void {
-    const entry = { listener, onGap }
+  subscribe(listener: (event: StoreEvent) => void, onGap?: () => void, onDue?: () => void): () => void {
+    const entry = { listener, onGap, onDue }
     this.#listeners.add(entry)
     return () => this.#listeners.delete(entry)
   }
@@ -204,8 +215,8 @@ class RemoteStore extends Views implements Store {
     else this.#deliveries.receive({ ...letter, elsewhere: true })
   }
 
-  #tell({ events, dueAtMs, namespace, resource, atMs, elsewhere }: StepsLetter): void {
-    this.#sweeps.expect(dueAtMs)
+  #tell({ events, dueInMs, namespace, resource, atMs, elsewhere }: StepsLetter): void {
+    if (dueInMs !== undefined) this.#sweeps.expect(this.#backend.nowMs() + dueInMs)
     for (const each of events) {
       const event: StoreEvent = {
         ...each,
@@ -222,9 +233,15 @@ class RemoteStore extends Views implements Store {
   #missed(): void {
     for (const { onGap } of this.#listeners) onGap?.()
   }
+
+  #due(): void {
+    this.#sweeps.expect(this.#backend.nowMs())
+    for (const { onDue } of this.#listeners) onDue?.()
+  }
 }
 
 interface Listener {
   readonly listener: (event: StoreEvent) => void
   readonly onGap: (() => void) | undefined
+  readonly onDue: (() => void) | undefined
 }

@@ -7,14 +7,14 @@ import { Steps } from './steps.ts'
 import { StoredPolicy } from './stored-policy.ts'
 
 const address = { namespace: 'default', resource: 'r' }
-const letter = { ...address, atMs: 2, dueAtMs: undefined, events: [] }
+const letter = { ...address, atMs: 2, dueInMs: undefined, events: [] }
 
 test('where it is not known whether a step was taken, that is said before what came after it', async () => {
   const told: string[] = []
   const deliveries = new Deliveries(() => told.push('what another process did next'))
-  const resource = { text: undefined, fence: 0, fenceFloor: 0, parts: [{ memories: [] }] }
+  const resource = { nowMs: 1, text: undefined, fence: 0, fenceFloor: 0, parts: [{ memories: [] }, { waiters: [] }] }
   const transaction: Pick<Transaction, 'open' | 'policy' | 'commit'> = {
-    open: async () => ({ nowMs: 1, policyVersion: 1, hearers: [], alive: new Set(), resources: [resource] }),
+    open: async () => ({ policyVersion: 1, hearers: [], alive: new Set(), resources: [resource] }),
     policy: async () => ({ version: 1, text: JSON.stringify(defaultPolicy) }),
     async commit() {
       deliveries.receive(letter)

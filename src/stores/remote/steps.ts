@@ -55,7 +55,8 @@ export class Steps {
   run({ address, given, byMs }: Job): Promise<Batch> {
     const commands = given.map(({ command }) => command)
     return this.#backend.transaction(async (transaction) => {
-      const opening = { ...openingOf(address, commands), parts: [...memoriesOf(commands), ...headsOf(commands)] }
+      const parts = [...memoriesOf(commands), ...headsOf(commands), ...ownersOf(commands)]
+      const opening = { ...openingOf(address, commands), parts }
       const opened = await transaction.open([opening], 'wait')
       return this.#inOrder([address], async () => {
         const policy = await this.#policyOf(transaction, opened)
@@ -98,7 +99,14 @@ export class Steps {
   /** A look at a resource as it is now; nothing where there is none, or where something is due on it first. */
   inspect<Result>(address: Address, view: View<Result>, asks: readonly AskName[] = []): Promise<Inspected<Result>> {
     return this.#backend.transaction(async (transaction) => {
-      const parts: Wanted[] = asks.length > 0 ? [{ what: 'memories', asks }] : []
+      // Whoever asks after them may find them remembered, or in a queue.
+      const parts: Wanted[] =
+        asks.length > 0
+          ? [
+              { what: 'memories', asks: distinct(asks) },
+              { what: 'owners', owners: asks },
+            ]
+          : []
       const opening = { address, sessions: [], parts }
       const opened = await transaction.open([opening], 'read')
       const open = new OpenResource(opening, opened, await this.#policyOf(transaction, opened))
@@ -164,7 +172,8 @@ export class Steps {
   #doneOf(open: OpenResource, decided: Decided, to: readonly string[]): Done {
     const { resource, steps, events } = decided
     const dueAtMs = dueOf(resource, decided.nextActMs)
-    const letter = { ...open.address, atMs: open.nowMs, dueAtMs, events }
+    const dueInMs = dueAtMs === undefined ? undefined : dueAtMs - open.nowMs
+    const letter = { ...open.address, atMs: open.nowMs, dueInMs, events }
     const change: Change = {
       ...open.changeOf(decided, dueAtMs),
       letter: to.length > 0 ? { to, text: letterText(letter) } : undefined,
@@ -189,6 +198,12 @@ function openingOf(address: Address, commands: readonly Command[]): Omit<Opening
 function memoriesOf(commands: readonly Command[]): Wanted[] {
   const asks = distinct(commands.filter(isAcquire).flatMap(asksOf))
   return asks.length > 0 ? [{ what: 'memories', asks }] : []
+}
+
+/** Whoever asks may stand in line already. */
+function ownersOf(commands: readonly Command[]): Wanted[] {
+  const owners = commands.filter(isAcquire).map(({ operation, owner }) => ({ operation, owner }))
+  return owners.length > 0 ? [{ what: 'owners', owners }] : []
 }
 
 /** The first of those queues whose next waiter may be wanted: not of those that are only asked for. */

@@ -19,8 +19,8 @@ import { type Case, claim, pass, SPAN } from './case.ts'
 export const agreesWithTheCore: readonly Case[] = (['operation', 'resource'] as const).map((exclusion) =>
   claim(
     `it decides as the core does, over random commands (exclusion: ${exclusion})`,
-    async (store, { clock }) => {
-      for (let seed = 1; seed <= 20; seed++) {
+    async (store, { clock, seeds }) => {
+      for (let seed = 1; seed <= seeds; seed++) {
         const { policy } = await store.policy()
         const reference = openMemoryStore({ clock, policy })
         const run = new SideBySide({ store, reference, random: seededRandom(seed), prefix: `${exclusion}-${seed}` })

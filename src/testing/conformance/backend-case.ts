@@ -33,7 +33,7 @@ export function change(resource: string, more: Partial<Change> = {}): Change {
 
 /** A state of which only the text matters. */
 export function written(text: string, more: Partial<Exclude<Change['state'], 'idle' | undefined>> = {}) {
-  return { text, grants: 0, waiters: 0, dueAtMs: undefined, ...more }
+  return { text, grants: 0, waiters: 0, queues: {}, dueAtMs: undefined, ...more }
 }
 
 /** One change in a transaction of its own. */

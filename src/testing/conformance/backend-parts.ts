@@ -14,9 +14,12 @@ async function queue(backend: Backend): Promise<void> {
     }),
   )
   const waiters = { appended, removed: [], renewed: [] }
-  await commit(backend, change('r', { state: written('r', { waiters: 6 }), waiters }))
+  await commit(backend, change('r', { state: written('r', { waiters: 6, queues: { pull: 3, update: 3 } }), waiters }))
   const other = { appended: [waiter(1)], removed: [], renewed: [] }
-  await commit(backend, change('other', { state: written('other', { waiters: 1 }), waiters: other }))
+  await commit(
+    backend,
+    change('other', { state: written('other', { waiters: 1, queues: { pull: 1 } }), waiters: other }),
+  )
 }
 
 const ticketsOf = ({ waiters = [] }: Part) => waiters.map((each) => each.waiter.ticket)
@@ -92,7 +95,10 @@ export const keepingParts: readonly BackendCase[] = [
       await queue(first)
       const renewed = waiter(3, { lease: { expiresAtMs: 90, ttlMs: 30 } })
       const waiters = { appended: [], removed: [waiter(1), waiter(4, { operation: 'update' })], renewed: [renewed] }
-      await commit(second, change('r', { state: written('r', { waiters: 4 }), waiters }))
+      await commit(
+        second,
+        change('r', { state: written('r', { waiters: 4, queues: { pull: 2, update: 2 } }), waiters }),
+      )
       assert.deepEqual(ticketsOf(await readPart(first, 'r', { what: 'oldest', count: 9, after: 0 })), [2, 3, 5, 6])
       assert.deepEqual(await readPart(first, 'r', { what: 'due', nowMs: 50 }), { waiters: [], nextDueMs: 90 })
       assert.deepEqual(ticketsOf(await readPart(first, 'other', { what: 'oldest', count: 9, after: 0 })), [1])

@@ -13,6 +13,8 @@ import type { SimulatedClock } from '../simulated-clock.ts'
 
 export interface World {
   readonly clock: SimulatedClock
+  /** How many runs of random commands. */
+  readonly seeds: number
   /** A store of its own beside the one under test. */
   open(policy: Policy): Promise<Store>
   /** Another process on the data of the store under test; only for stores that several processes share. */

@@ -97,13 +97,13 @@ export const sessions: readonly Case[] = [
     )
   }),
   claim('one hold of two sessions goes with its own', async (store, { clock }) => {
-    await store.openSession({ session: 'short', node: 'a', ttlMs: 1_000 })
+    await store.openSession({ session: 'short', node: 'a', ttlMs: 2_000 })
     await store.openSession({ session: 'long', node: 'a', ttlMs: 5_000 })
     const fence = fenceOf(await acquire(store, { node: 'a', session: 'short', hold: '1' }))
     assert.equal(fenceOf(await acquire(store, { node: 'a', session: 'long', hold: '2' })), fence)
-    await pass(store, clock, 1_000)
+    await pass(store, clock, 2_000)
     assert.equal((await store.read(at))?.grants[0]?.holds, 1)
-    await pass(store, clock, 4_000)
+    await pass(store, clock, 3_000)
     assert.deepEqual((await store.read(at))?.grants, [])
   }),
 ]

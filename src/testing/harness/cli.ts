@@ -11,7 +11,8 @@ import type { Verdict } from './verdict.ts'
  * npm run soak -- --minutes 10                   one server on memory:, 50 clients
  * npm run soak -- --store file: --kill-servers   a durable store, in a new directory: its server is killed too
  * npm run soak -- --store mysql: --servers 3 --kill-servers   several servers on a MariaDB of the run's own, hurt too
- * npm run soak -- --store mysql: --library       no servers: every client opens the store itself
+ * npm run soak -- --store etcd: --servers 3 --kill-servers    the same on an etcd of the run's own, of three members
+ * npm run soak -- --store mysql: --library       no servers: every client opens the store itself; or on etcd:
  * --store mysql://…                              somebody's database, with no tables of Baton's in it
  * --observe                                      two observers listen to everything: they must be told the same
  * --attack                                       somebody attacks the server meanwhile: no lease may end late for it
@@ -100,6 +101,8 @@ function wrongUse(): string | undefined {
   const { name, isShared } = rowOf(values.store)
   if (name === 'memory' && values['kill-servers'])
     return 'a memory store lives and dies with its server; name another --store'
+  if (name === 'etcd' && values.store !== 'etcd:') return 'only an etcd of its own is hurt: --store etcd:'
+  if (name !== 'mysql' && values['no-database-sync']) return '--no-database-sync is for --store mysql:'
   if (values.attack && (values.library || values.servers !== '1')) return '--attack is for one server'
   if (values.library && !isShared) return `only a store that processes share goes without servers, not a ${name} store`
   if (values.servers !== '1' && !isShared) return `a ${name} store has one server`

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Journal, machineMs } from '../journal.ts'
 import type { ClientConfig } from './client.ts'
-import { byLink, Link, type Target } from './link.ts'
+import { byLinks, Link, type Target } from './link.ts'
 import type { Processes, Started } from './processes.ts'
 
 const PROGRAM = fileURLToPath(new URL('./client.js', import.meta.url))
@@ -99,10 +99,10 @@ export class ClientSlot {
     for (const link of this.links) link.close()
   }
 
-  /** The store by its own way to it. */
+  /** The store by its own ways to it. */
   #library(): Pick<ClientConfig, 'library'> {
     const { library } = this.#options.config
-    return library ? { library: { ...library, store: byLink(library.store, this.#ports[0]!) } } : {}
+    return library ? { library: { ...library, store: byLinks(library.store, this.#ports) } } : {}
   }
 
   #note(what: 'paused' | 'crashed'): void {

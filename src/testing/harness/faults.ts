@@ -2,7 +2,7 @@ import { machineMs } from '../journal.ts'
 import { type Random, seededRandom } from '../random.ts'
 import type { ClientSlot } from './client-slot.ts'
 import { atRandom, type Damage, type Inflictions } from './inflictions.ts'
-import { sleep } from './link.ts'
+import { type Link, sleep } from './link.ts'
 import type { ObserverSlot } from './observer-slot.ts'
 import type { ServerProcess } from './server-process.ts'
 
@@ -78,14 +78,23 @@ export class Faults {
     inflictions.inflict(name, kinds[name]!, forMs)
   }
 
-  /** Only its way: it has to come back, and be told the rest. */
+  /** Only its ways: it has to come back, and be told the rest. */
   #hurtObserver(random: Random): void {
     const { observers, ttlMs, inflictions } = this.#options
-    const { link } = random.pick(observers)
+    const { links } = random.pick(observers)
+    const all = (damage: (link: Link) => () => void): Damage => {
+      const ends = links.map(damage)
+      return () => {
+        for (const end of ends) end()
+      }
+    }
     const kinds: Record<string, () => Damage> = {
-      'observer reset': () => void link.reset(),
-      'observer reads slowly': () => link.readSlowly(),
-      'observer blackholed': () => link.blackhole('back'),
+      'observer reset': () => {
+        for (const link of links) link.reset()
+        return undefined
+      },
+      'observer reads slowly': () => all((link) => link.readSlowly()),
+      'observer blackholed': () => all((link) => link.blackhole('back')),
     }
     const name = random.pick([...Object.keys(kinds), 'observer reset'])
     inflictions.inflict(name, kinds[name]!, ttlMs * random.next())

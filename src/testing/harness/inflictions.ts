@@ -77,3 +77,8 @@ export class Inflictions {
 export function atRandom(random: Random, everyMs: number): () => number {
   return () => -Math.log(1 - random.next()) * everyMs
 }
+
+/** Anything between the two. */
+export function within(random: Random, [from, to]: readonly [number, number]): number {
+  return from + (to - from) * random.next()
+}

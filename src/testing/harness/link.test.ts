@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { Link } from './link.ts'
+import { byLinks, Link } from './link.ts'
 
 /** A server that says again what it hears, behind a link, and a client of it. */
 async function linked() {
@@ -96,4 +96,10 @@ test('a connection that breaks after so many bytes carries those, and another on
     next.socket.write('x'.repeat(100))
     await until(() => next.heard.text.length === 100)
   }
+})
+
+test('a URL by links keeps all of it but its hosts', () => {
+  expect(byLinks('mysql://u:p%40@db:3306/name', [1])).toBe('mysql://u:p%40@127.0.0.1:1/name')
+  expect(byLinks('etcd://a:2379,b:2379/p/?compact=1m', [1, 2])).toBe('etcd://127.0.0.1:1,127.0.0.1:2/p/?compact=1m')
+  expect(byLinks('etcd://a', [1])).toBe('etcd://127.0.0.1:1')
 })

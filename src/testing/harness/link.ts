@@ -32,13 +32,31 @@ export class Link {
 
   constructor(target: Target) {
     this.#target = target
-    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.#accept(client))
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.accept(client))
   }
 
   /** Resolves with the port that leads to the target. */
   async listen(): Promise<number> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
     return (this.#server.address() as AddressInfo).port
+  }
+
+  /** Carries one connection, as one that was made to its port. */
+  accept(client: Socket): void {
+    if (this.#isRefusing) {
+      client.on('error', () => {}).resetAndDestroy()
+      return
+    }
+    const { port, host = '127.0.0.1' } = this.#target
+    const server = connect({ port, host, allowHalfOpen: true, noDelay: true })
+    const pair = [client, server] as const
+    this.#pairs.add(pair)
+    for (const [socket, other] of [pair, [server, client] as const]) {
+      socket.on('error', () => other.resetAndDestroy())
+      socket.on('close', () => this.#pairs.delete(pair))
+    }
+    void this.#carry(client, server, this.#there)
+    void this.#carry(server, client, this.#back)
   }
 
   /** Nothing passes; what was sent meanwhile arrives when it is over. Returns how to end it. */
@@ -108,23 +126,6 @@ export class Link {
     for (const sockets of this.#pairs) for (const socket of sockets) socket.destroy()
   }
 
-  #accept(client: Socket): void {
-    if (this.#isRefusing) {
-      client.on('error', () => {}).resetAndDestroy()
-      return
-    }
-    const { port, host = '127.0.0.1' } = this.#target
-    const server = connect({ port, host, allowHalfOpen: true, noDelay: true })
-    const pair = [client, server] as const
-    this.#pairs.add(pair)
-    for (const [socket, other] of [pair, [server, client] as const]) {
-      socket.on('error', () => other.resetAndDestroy())
-      socket.on('close', () => this.#pairs.delete(pair))
-    }
-    void this.#carry(client, server, this.#there)
-    void this.#carry(server, client, this.#back)
-  }
-
   async #carry(from: Socket, to: Socket, way: Way): Promise<void> {
     try {
       for await (const chunk of from.iterator({ destroyOnReturn: false })) {
@@ -167,12 +168,10 @@ function sent(to: Socket, piece: Buffer): Promise<void> {
   return new Promise((resolve, reject) => to.write(piece, (error) => (error ? reject(error) : resolve())))
 }
 
-/** The same URL, by the link that listens on this port. */
-export function byLink(url: string, port: number): string {
-  const by = new URL(url)
-  by.hostname = '127.0.0.1'
-  by.port = String(port)
-  return by.href
+/** The same URL, by the links that listen on these ports: one for each of its hosts. */
+export function byLinks(url: string, ports: readonly number[]): string {
+  const hosts = ports.map((port) => `127.0.0.1:${port}`).join(',')
+  return url.replace(/(?<=^\w+:\/\/([^/@]*@)?)[^/@]+(?=\/|$)/, hosts)
 }
 
 function piecesOf(chunk: Buffer): Buffer[] {

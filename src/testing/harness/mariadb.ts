@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { cp, mkdir, mkdtemp } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Connection, createConnection, escapeId } from 'mysql2/promise'
+import { freePort } from './free-port.ts'
 import { dataTemplate, LOG_FILE_SIZE, mariadbProgram, userFlags } from './mariadb-template.ts'
 
 interface MariadbOptions {
@@ -174,13 +174,4 @@ export class Mariadb {
     this.#child?.kill('SIGKILL')
     rmSync(this.#folder, { recursive: true, force: true })
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

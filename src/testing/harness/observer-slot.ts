@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { byLink, Link, type Target } from './link.ts'
+import { byLinks, Link, type Target } from './link.ts'
 import type { ObserverConfig } from './observer.ts'
 import type { Processes, Started } from './processes.ts'
 
@@ -13,14 +13,14 @@ interface ObserverOptions {
   readonly index: number
   readonly folder: string
   /** What it listens at: a server, or the database where it opens the store itself. */
-  readonly target: Target
+  readonly targets: readonly Target[]
   readonly library?: ObserverConfig['library']
 }
 
-/** An observer: its one way to what it listens at, and its process. */
+/** An observer: its ways to what it listens at, and its process. */
 export class ObserverSlot {
   readonly name: string
-  readonly link: Link
+  readonly links: readonly Link[]
   readonly notes: string
   readonly journal: string
   /** Why it ended although nobody wanted it to. */
@@ -29,11 +29,11 @@ export class ObserverSlot {
   readonly #library: ObserverConfig['library']
   #started: Started | undefined
 
-  constructor(processes: Processes, { index, folder, target, library }: ObserverOptions) {
+  constructor(processes: Processes, { index, folder, targets, library }: ObserverOptions) {
     this.#processes = processes
     this.#library = library
     this.name = `observer-${index}`
-    this.link = new Link(target)
+    this.links = targets.map((target) => new Link(target))
     this.notes = join(folder, `${this.name}.notes.jsonl`)
     this.journal = join(folder, `${this.name}.jsonl`)
   }
@@ -44,9 +44,9 @@ export class ObserverSlot {
 
   async open(): Promise<void> {
     const { name, notes, journal } = this
-    const port = await this.link.listen()
-    const library = this.#library && { ...this.#library, store: byLink(this.#library.store, port) }
-    const url = `http://127.0.0.1:${port}`
+    const ports = await Promise.all(this.links.map((link) => link.listen()))
+    const library = this.#library && { ...this.#library, store: byLinks(this.#library.store, ports) }
+    const url = `http://127.0.0.1:${ports[0]}`
     const config: ObserverConfig = { name, url, notes, journal, farewell: FAREWELL, ...(library && { library }) }
     const started = this.#processes.start([PROGRAM, JSON.stringify(config)])
     this.#started = started
@@ -62,6 +62,6 @@ export class ObserverSlot {
   }
 
   close(): void {
-    this.link.close()
+    for (const link of this.links) link.close()
   }
 }

@@ -1,7 +1,6 @@
 import { seededRandom } from '../random.ts'
-import { type KeptStep, wallAheadMs } from '../shared-history.ts'
+import { wallAheadMs } from '../shared-history.ts'
 import type { Violation } from '../violation.ts'
-import { DatabaseFaults } from './database-faults.ts'
 import { Faults } from './faults.ts'
 import { Inflictions } from './inflictions.ts'
 import { sleep } from './link.ts'
@@ -84,12 +83,11 @@ class SoakRun {
     const common = { random, inflictions: this.#inflictions }
     const isStoreHurt = database !== undefined
     new Faults({ ...common, clients, servers, observers, ttlMs, killServers, isStoreHurt }).start()
-    if (database) new DatabaseFaults({ ...common, database }).start()
+    database?.hurt({ ...common, ttlMs })
     if (this.#options.attack) this.#stage.attacker(this.#inflictions).start()
     await this.#pass()
     await this.#inflictions.heal()
-    for (const { links } of clients) for (const link of links) link.heal()
-    for (const { link } of observers) link.heal()
+    for (const { links } of [...clients, ...observers]) for (const link of links) link.heal()
   }
 
   async #pass(): Promise<void> {
@@ -177,8 +175,8 @@ class SoakRun {
     if (!database) return undefined
     const setMs = wallAheadMs() - aheadMs
     if (Math.abs(setMs) > CLOCK_MS) this.#violated(0, `the clock was set by ${setMs} ms: times cannot be compared`)
-    const steps: readonly KeptStep[] = await database.steps()
-    return { steps, aheadMs, killedAtMs: database.killedAtMs }
+    const { killedAtMs, doSessionsEndLate } = database
+    return { steps: await database.steps(), aheadMs, killedAtMs, doSessionsEndLate }
   }
 
   #violated(invariant: number, what: string, resource = ''): void {

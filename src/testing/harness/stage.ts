@@ -1,13 +1,15 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { rowOf } from '../../stores/table.ts'
 import { Journal } from '../journal.ts'
 import { Attacker } from './attacker.ts'
 import { ClientSlot, type SlotOptions } from './client-slot.ts'
-import { Database } from './database.ts'
+import type { Database } from './database.ts'
 import type { Inflictions } from './inflictions.ts'
 import { sleep } from './link.ts'
 import { ObserverSlot } from './observer-slot.ts'
+import { openDatabase } from './open-database.ts'
 import { soakConfig, soakPolicy } from './policy.ts'
 import { Processes } from './processes.ts'
 import { ServerProcess } from './server-process.ts'
@@ -19,7 +21,7 @@ export interface StageOptions {
   readonly servers: number
   /**
    * Empty, or histories do not begin at the beginning. `file:` alone is a directory of the run's own, `mysql:` alone a
-   * MariaDB of the run's own.
+   * MariaDB of the run's own, `etcd:` alone an etcd of three members.
    */
   readonly store: string
   /** No servers: every client opens the store itself. */
@@ -40,7 +42,6 @@ const CALLS_A_SECOND = 250
 /** A database syncs its log for every step. */
 const DATABASE_CALLS_A_SECOND = 100
 const STARTING_MS = 100
-const CONNECTIONS_A_PROCESS = 20
 const OBSERVERS = 2
 
 /** All that takes part in a run, in one folder: the database, the servers, the clients, and what they write to. */
@@ -88,9 +89,9 @@ export class Stage {
   async open(): Promise<void> {
     const { store, servers, clients, library, isDatabaseForgetful: isForgetful } = this.#options
     const opening = library ? clients + OBSERVERS : 0
-    if (store.startsWith('mysql:')) {
-      const maxConnections = 50 + CONNECTIONS_A_PROCESS * (servers + opening)
-      this.#database = await Database.open({ store, folder: this.folder, maxConnections, isForgetful })
+    if (rowOf(store).isShared) {
+      const processes = servers + opening
+      this.#database = await openDatabase({ store, folder: this.folder, processes, isForgetful })
     }
     await this.#startServers()
     await this.#startObservers()
@@ -136,10 +137,9 @@ export class Stage {
   /** Each at another server where there are several. */
   async #startObservers(): Promise<void> {
     const { observe, library } = this.#options
-    const targets = library ? [this.#database!] : this.#servers
     this.#observers = Array.from({ length: observe ? OBSERVERS : 0 }, (_, index) => {
-      const target = targets[index % targets.length]!
-      const options = { index, folder: this.folder, target, ...(library && { library: this.#library() }) }
+      const targets = library ? this.#database!.targets : [this.#servers[index % this.#servers.length]!]
+      const options = { index, folder: this.folder, targets, ...(library && { library: this.#library() }) }
       return new ObserverSlot(this.#processes, options)
     })
     for (const observer of this.#observers) await observer.open()
@@ -151,7 +151,7 @@ export class Stage {
     const thinkMs = (clients * TASKS * 1_000) / callsASecond
     const common: Omit<SlotOptions, 'index'> = {
       folder: this.folder,
-      targets: library ? [this.#database!] : this.#servers,
+      targets: library ? this.#database!.targets : this.#servers,
       journal: this.#journal,
       config: {
         ...{ seed, ttlMs, thinkMs, tasks: TASKS, resources: RESOURCES },

@@ -33,6 +33,7 @@ export interface SharedSteps {
   readonly aheadMs: number
   /** When the database was killed, by the machine's clock. */
   readonly killedAtMs: readonly number[]
+  readonly doSessionsEndLate: boolean
 }
 
 export interface Verdict {
@@ -104,7 +105,7 @@ function ofServers(servers: Journals, others: Journals, policy: Policy): Checked
 }
 
 /** The store has written down the steps; servers, or clients on it, what they know of them. */
-function ofShared({ steps, aheadMs }: SharedSteps, journals: Journals, policy: Policy): Checked {
+function ofShared({ steps, aheadMs, doSessionsEndLate }: SharedSteps, journals: Journals, policy: Policy): Checked {
   const told = journals.flat()
   const answers = told
     .filter((record) => record.kind === 'answer')
@@ -118,7 +119,7 @@ function ofShared({ steps, aheadMs }: SharedSteps, journals: Journals, policy: P
   )
   return {
     history,
-    violations: [...deadlocks, ...checkKept(steps, answers), ...checkHistory(history, { policy })],
+    violations: [...deadlocks, ...checkKept(steps, answers), ...checkHistory(history, { policy, doSessionsEndLate })],
   }
 }
 

@@ -1,14 +1,31 @@
+import type { Connection } from 'mysql2/promise'
 import { machineMs } from '../journal.ts'
 import { type Random, seededRandom } from '../random.ts'
-import type { Connected, Database } from './database.ts'
-import type { Inflictions } from './inflictions.ts'
+import type { DatabaseFaultsOptions } from './database.ts'
+import { within } from './inflictions.ts'
 import { sleep } from './link.ts'
 import type { Mariadb } from './mariadb.ts'
 
-interface DatabaseFaultsOptions {
-  readonly random: Random
-  readonly inflictions: Inflictions
-  readonly database: Database
+/** A connection of somebody to the database. */
+export interface Connected {
+  readonly id: number
+  /** `Sleep` where it does nothing. */
+  readonly command: string
+  /** The statement that it runs just now. */
+  readonly statement: string | null
+}
+
+/** What is hurt. */
+interface Hurt {
+  /** Nothing where it is not the run's own. */
+  readonly mariadb: Mariadb | undefined
+  readonly killedAtMs: number[]
+  admin(): Promise<Connection>
+  connected(admin: Connection): Promise<readonly Connected[]>
+}
+
+interface MysqlFaultsOptions extends DatabaseFaultsOptions {
+  readonly database: Hurt
 }
 
 /** How long it is well in between, on average. */
@@ -20,12 +37,12 @@ const STOPPED_MS = [1_000, 4_000] as const
 const BURST_MS = [50, 600] as const
 
 /** What befalls the database: the whole of it, where it is the run's own, and single connections. */
-export class DatabaseFaults {
-  readonly #options: DatabaseFaultsOptions
+export class MysqlFaults {
+  readonly #options: MysqlFaultsOptions
   #isWell = true
   #wasKilled = false
 
-  constructor(options: DatabaseFaultsOptions) {
+  constructor(options: MysqlFaultsOptions) {
     this.#options = options
   }
 
@@ -102,8 +119,4 @@ function isCommit({ statement }: Connected): boolean {
 function chanceOf(each: Connected): number {
   if (isCommit(each)) return 1
   return each.command === 'Sleep' ? 0.01 : 0.1
-}
-
-function within(random: Random, [from, to]: readonly [number, number]): number {
-  return from + (to - from) * random.next()
 }

@@ -1,0 +1,178 @@
+// What Baton costs an etcd of three members, by etcd's own counters: requests, bytes, entries of the log, syncs, watch events. They are
+// counted before and after a number of cycles or hand-overs, and what idle servers ask in that time is taken off. Counts, not times: they
+// are the same on a slow machine.
+const dist = process.env.BATON_DIST ?? new URL('../dist', import.meta.url).pathname
+const { startEtcd } = await import(`${dist}/testing/harness/etcd.js`)
+const { connect, open } = await import(`${dist}/client/index.js`)
+const { startBaton } = await import('./lib/servers.mjs')
+
+const TIMES = Number(process.env.BENCH_TIMES ?? 200)
+const COUNTS = (process.env.BENCH_SERVERS ?? '1,2,3,5').split(',').map(Number)
+const IDLE_MS = 5_000
+const SESSIONS = 20
+const TTL_MS = 6_000
+const cluster = await startEtcd()
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Of one counter of a member: the sum of its series whose labels have this in them. */
+const sumOf = (text, name, label = '') =>
+  text
+    .split('\n')
+    .filter((line) => (line.startsWith(`${name}{`) || line.startsWith(`${name} `)) && line.includes(label))
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+
+/** Where nothing else is said: of all members together. */
+async function counters() {
+  const texts = await Promise.all(
+    cluster.endpoints.map(async (endpoint) => (await fetch(`http://${endpoint}/metrics`)).text()),
+  )
+  const of = (name, label) => texts.reduce((sum, text) => sum + sumOf(text, name, label), 0)
+  const most = (name) => Math.max(...texts.map((text) => sumOf(text, name)))
+  return {
+    atMs: performance.now(),
+    requests: of('grpc_server_handled_total', 'grpc_method="Txn"'),
+    renewals: of('grpc_server_msg_received_total', 'grpc_method="LeaseKeepAlive"'),
+    watchMessages: of('grpc_server_msg_sent_total', 'grpc_method="Watch"'),
+    entries: most('etcd_server_proposals_committed_total'),
+    puts: most('etcd_mvcc_put_total'),
+    deletes: most('etcd_mvcc_delete_total'),
+    syncs: of('etcd_disk_wal_fsync_duration_seconds_count') / 3,
+    logBytes: of('etcd_disk_wal_write_bytes_total') / 3,
+    inBytes: of('etcd_network_client_grpc_received_bytes_total'),
+    outBytes: of('etcd_network_client_grpc_sent_bytes_total'),
+    peerBytes: of('etcd_network_peer_sent_bytes_total'),
+    keptBytes: most('etcd_mvcc_db_total_size_in_use_in_bytes'),
+  }
+}
+
+const differences = (before, after, times) =>
+  Object.fromEntries(Object.entries(after).map(([name, value]) => [name, (value - before[name]) / times]))
+
+const COLUMNS = {
+  requests: 'requests',
+  entries: 'log entries',
+  syncs: 'syncs a member',
+  puts: 'puts',
+  deletes: 'deletes',
+  watchMessages: 'watch messages',
+  renewals: 'renewals of leases',
+  inBytes: 'bytes in',
+  outBytes: 'bytes out',
+  peerBytes: 'bytes between members',
+  logBytes: 'bytes of log a member',
+  keptBytes: 'bytes kept a member',
+}
+
+function print(what, each) {
+  const cells = Object.keys(COLUMNS).map((name) => (each[name] >= 100 ? Math.round(each[name]) : each[name].toFixed(1)))
+  console.log(`| ${[what, ...cells].join(' | ')} |`)
+}
+
+/** `work` does it so many times. */
+async function count(what, times, idle, work) {
+  const before = await counters()
+  await work()
+  // Letters that were read are deleted a little later.
+  await pause(200)
+  const after = await counters()
+  const each = differences(before, after, times)
+  for (const name of Object.keys(COLUMNS)) each[name] -= idle[name] * (each.atMs / 1_000)
+  print(what, each)
+}
+
+async function idleRates(what) {
+  await pause(1_000)
+  const before = await counters()
+  await pause(IDLE_MS)
+  const rates = differences(before, await counters(), IDLE_MS / 1_000)
+  print(`idle, a second: ${what}`, rates)
+  return rates
+}
+
+let key = 0
+
+const cycles = (baton, callers) => async () => {
+  let left = TIMES
+  const caller = async () => {
+    while (left-- > 0) await (await baton.lock(`key-${key++}`)).release()
+  }
+  await Promise.all(Array.from({ length: callers }, caller))
+}
+
+/** Two clients, one lock: whoever holds it lets go when the other one stands in line. */
+const handOvers = (first, second) => async () => {
+  const name = `baton-${key++}`
+  const clients = [first, second]
+  let held = await first.lock(name)
+  for (let turn = 1; turn <= TIMES; turn++) {
+    let next
+    await new Promise((onQueued) => {
+      next = clients[turn % 2].lock(name, { onQueued })
+    })
+    await held.release()
+    held = await next
+  }
+  await held.release()
+}
+
+/** One does it, and all who wait are told: those of both clients alike. */
+const success = (first, second) => async () => {
+  const name = `success-${key++}`
+  let areQueued = 0
+  const waits = []
+  await first.once(name, async () => {
+    const onQueued = () => areQueued++
+    for (let waiter = 0; waiter < TIMES; waiter++)
+      waits.push([first, second][waiter % 2].once(name, () => {}, { onQueued }))
+    for (let looks = 0; looks < 2_000 && areQueued < TIMES; looks++) await pause(5)
+  })
+  for (const { status } of await Promise.all(waits)) if (status !== 'skipped') throw new Error(status)
+}
+
+/** Sessions that hold something: what it takes to keep them alive. */
+async function holding(url, idle, servers) {
+  const clients = await Promise.all(
+    Array.from({ length: SESSIONS }, (_, at) => connect(url, { node: `holds-${at}`, ttlMs: TTL_MS })),
+  )
+  await Promise.all(clients.map((client) => client.lock(`held-${key++}`)))
+  await count(`a session of ${TTL_MS / 1_000} s, a second, ${servers} servers`, SESSIONS * 6, idle, () => pause(5_800))
+  await Promise.all(clients.map((client) => client.close()))
+}
+
+const line = (cells) => `| ${cells.join(' | ')} |`
+console.log(line(['what', ...Object.values(COLUMNS)]))
+console.log(line(['what', ...Object.values(COLUMNS)].map(() => '---')))
+
+try {
+  for (const servers of COUNTS) {
+    const store = cluster.url(`of-${servers}`)
+    const all = await Promise.all(
+      Array.from({ length: servers }, () => startBaton({ store, env: { BATON_LOG_LEVEL: 'warn' } })),
+    )
+    const idle = await idleRates(`${servers} servers`)
+    const batons = await Promise.all(
+      [0, 1].map((at) => connect(all[at % servers].url, { node: `node-${at}`, ttlMs: 3_600_000 })),
+    )
+    await cycles(batons[0], 1)()
+    await count(`a cycle, 1 caller, ${servers} servers`, TIMES, idle, cycles(batons[0], 1))
+    await count(`a cycle, 32 callers, ${servers} servers`, TIMES, idle, cycles(batons[0], 32))
+    await count(`a hand-over, ${servers} servers`, TIMES, idle, handOvers(...batons))
+    await count(
+      `a waiter that stands in line and is told of a success, ${servers} servers`,
+      TIMES,
+      idle,
+      success(...batons),
+    )
+    await holding(all[0].url, idle, servers)
+    await Promise.all(batons.map((baton) => baton.close()))
+    await Promise.all(all.map((server) => server.stop('SIGTERM')))
+  }
+  const store = cluster.url('of-none')
+  const batons = await Promise.all([0, 1].map((at) => open(store, { node: `node-${at}`, ttlMs: 3_600_000 })))
+  const idle = await idleRates('2 processes without a server')
+  await count('a cycle, 1 caller, no server', TIMES, idle, cycles(batons[0], 1))
+  await count('a hand-over, no server', TIMES, idle, handOvers(...batons))
+  await Promise.all(batons.map((baton) => baton.close()))
+} finally {
+  await cluster.stop()
+}

@@ -1,0 +1,39 @@
+// Cycles a second: Baton in library mode, which like the lock of `etcd3` runs in the process of its callers; and through a server.
+import { startLoad } from '../lib/load.mjs'
+import { inTurn } from '../lib/rounds.mjs'
+import { startBaton } from '../lib/servers.mjs'
+import { compared } from '../lib/statistics.mjs'
+
+const CALLERS = [1, 32, 256]
+const WANTED = { 1: { least: 1 }, 256: { least: 3 } }
+
+export async function cycles({ etcd, rounds, seconds }) {
+  // Each under a prefix of its own: none follows what the other does.
+  const server = await startBaton({ store: etcd.storeUrl('bench-server') })
+  const loads = {
+    library: await startLoad({ kind: 'in-process', url: etcd.storeUrl('bench-library') }),
+    etcd3: await startLoad({ kind: 'etcd', url: etcd.url }),
+    server: await startLoad({ kind: 'baton', url: server.url }),
+  }
+  const rows = []
+  try {
+    for (const callers of CALLERS) {
+      const asking = Object.entries(loads).map(([name, load]) => [name, () => load.run({ callers, seconds })])
+      const results = await inTurn({ what: `${callers} callers`, rounds, subjects: Object.fromEntries(asking) })
+      rows.push(...rowsOf(callers, results))
+    }
+  } finally {
+    await Promise.all([...Object.values(loads), server].map((each) => each.stop()))
+  }
+  return { rows }
+}
+
+function rowsOf(callers, results) {
+  const of = (name) => results[name].map(({ perSecond }) => perSecond)
+  const what = `${callers} caller${callers === 1 ? '' : 's'}`
+  const beside = { unit: '/s', theirs: { etcd3: of('etcd3') } }
+  return [
+    compared({ what: `${what}, library mode`, mine: of('library'), wanted: WANTED[callers], ...beside }),
+    compared({ what: `${what}, through a server`, mine: of('server'), ...beside }),
+  ]
+}

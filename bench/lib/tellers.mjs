@@ -1,0 +1,47 @@
+// What the processes of `tell-process.mjs` are told to do, and how long that takes.
+import { pause, sharedNowMs } from './clock.mjs'
+
+/** Between two hand-overs, so that none falls into the work that follows another. */
+export const REST_MS = 3
+/** Between the last that stands in line and the success. */
+const QUIET_MS = 100
+const is = (name) => (line) => line[name] !== undefined
+let keys = 0
+
+/** Two processes hand one lock to and fro. Returns how long each took, from the release to the start of the callback. */
+export async function handOvers([first, second], times) {
+  const key = `hand-over-${++keys}`
+  const samples = []
+  let [holder, waiter] = [first, second]
+  holder.say({ type: 'ask', key })
+  await holder.hear(is('started'))
+  for (let count = 0; count < times; count++) {
+    waiter.say({ type: 'ask', key })
+    await waiter.hear(is('queued'))
+    await pause(REST_MS)
+    holder.say({ type: 'release' })
+    const [{ released }, { started }] = await Promise.all([holder.hear(is('released')), waiter.hear(is('started'))])
+    samples.push(started - released)
+    ;[holder, waiter] = [waiter, holder]
+  }
+  holder.say({ type: 'release' })
+  await holder.hear(is('released'))
+  return samples
+}
+
+/** One does the work, and so many of each process wait for it: how long until all stood in line, and until the last was told. */
+export async function told(performer, waiting, { count, atOnce }) {
+  const key = `fan-out-${++keys}`
+  performer.say({ type: 'perform', key })
+  await performer.hear(is('started'))
+  const askedMs = sharedNowMs()
+  for (const each of waiting) each.say({ type: 'await', key, count, atOnce })
+  await Promise.all(waiting.map((each) => each.hear(is('queued'))))
+  const queuedMs = sharedNowMs() - askedMs
+  await pause(QUIET_MS)
+  performer.say({ type: 'release' })
+  const { released } = await performer.hear(is('released'))
+  const lasts = await Promise.all(waiting.map((each) => each.hear(is('last'))))
+  await performer.hear(is('performed'))
+  return { queuedMs, toldMs: Math.max(...lasts.map(({ last }) => last)) - released }
+}

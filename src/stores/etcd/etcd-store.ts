@@ -1,0 +1,89 @@
+import type { Policy } from '../../core/index.ts'
+import type { OpenStoreOptions } from '../kind.ts'
+import { Attempts, type Backend, openRemoteStore } from '../remote/index.ts'
+import { type Clock, type Store, StoreUnavailable } from '../store.ts'
+import { systemTiming, type Timing } from '../timing.ts'
+import { EtcdBackend } from './backend.ts'
+import { openEtcd } from './client/index.ts'
+import type { Etcd } from './etcd.ts'
+import { targetOf } from './etcd-url.ts'
+import { isNobodyThere, judge, sure } from './failures.ts'
+import { foundIn } from './found.ts'
+import { Keys } from './keys.ts'
+import type { Meta } from './opening.ts'
+import { refuseUnfit } from './server.ts'
+
+/** All but the URL and the clock has a default. */
+export interface EtcdStoreOptions extends Pick<OpenStoreOptions, 'onFound' | 'onSession'> {
+  readonly url: string
+  /** What this process counts deadlines by, each from when it saw it. */
+  readonly clock: Clock
+  /** The first process writes it down; every later one must be configured alike. Absent: whatever is stored counts. */
+  readonly policy?: Policy
+  readonly timing?: Timing
+  /** Every step is written to a key of its own too, in its own transaction. */
+  readonly recordHistory?: boolean
+  /** In place of the client, around it. */
+  readonly around?: (etcd: Etcd) => Etcd
+}
+
+/** Keeps everything in etcd, which any number of processes share. */
+export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
+  const { timing = systemTiming, policy, recordHistory, onSession } = options
+  const backend = await openEtcdBackend(options)
+  try {
+    return await openRemoteStore(backend, { timing, policy, recordHistory, onSession })
+  } catch (error) {
+    await backend.close()
+    throw error
+  }
+}
+
+/** etcd by itself, ready for the engine of remote stores. */
+export async function openEtcdBackend(options: EtcdStoreOptions): Promise<Backend> {
+  const { url, clock, timing = systemTiming, around = (etcd) => etcd, onFound } = options
+  const target = targetOf(url)
+  const etcd = around(openEtcd(target, timing))
+  const keys = new Keys(target.prefix)
+  const start = async () => {
+    const { areLeasesExact } = await refuseUnfit(etcd)
+    const { meta, isNew } = await begin(etcd, keys, timing)
+    onFound?.({ at: target.name, isNew })
+    const { compactMs } = target
+    const backend = new EtcdBackend({ etcd, keys, clock, timing, storeId: meta.id, compactMs, areLeasesExact })
+    await backend.start()
+    return backend
+  }
+  try {
+    // One that is there, but busy or without a leader, is waited for.
+    const judgeStart = (error: unknown) => (isNobodyThere(error) ? 'final' : judge(error))
+    const attempts = new Attempts({ timing, judge: judgeStart })
+    return await sure(attempts.run(start, timing.monoMs() + START_MS))
+  } catch (error) {
+    await etcd.close()
+    throw error
+  }
+}
+
+const START_MS = 30_000
+
+/** Raised when an older process could misread what is written. */
+const FORMAT = 1
+
+/** Makes the store where there is none yet. */
+export async function begin(
+  etcd: Etcd,
+  keys: Keys,
+  timing: Timing,
+): Promise<{ readonly meta: Meta; readonly isNew: boolean }> {
+  const first: Meta = { format: FORMAT, id: timing.uniqueName(), policyVersion: 0, floor: 0 }
+  const { succeeded, outcomes } = await etcd.txn({
+    compare: [{ key: keys.meta, target: 'create', is: 'equal', revision: 0 }],
+    success: [{ put: { key: keys.meta, value: JSON.stringify(first) } }],
+    failure: [{ range: { key: keys.meta } }],
+  })
+  const meta: Meta = succeeded ? first : JSON.parse(foundIn(outcomes[0]).kvs[0]!.value)
+  if (meta.format > FORMAT)
+    throw new StoreUnavailable('this store was written by a newer version of Baton: upgrade this one')
+  return { meta, isNew: succeeded }
+}

@@ -1,0 +1,224 @@
+import type { Opened, OpenedResource, Opening, OpenMode } from '../remote/index.ts'
+import type { Address, Clock } from '../store.ts'
+import { resourceFrom, type StoredResource } from './document.ts'
+import type { Comparison, Etcd, Found, KeyValue } from './etcd.ts'
+import { Conflict } from './failures.ts'
+import { foundIn } from './found.ts'
+import type { IndexCopy } from './index-copy.ts'
+import type { Journal } from './journal.ts'
+import type { Keys } from './keys.ts'
+import type { LargeValues } from './large-values.ts'
+import type { Mailbox } from './mailbox.ts'
+import { beginPart, type PartReading } from './parts.ts'
+import { Reads } from './reads.ts'
+import type { Stamp, Times } from './times.ts'
+
+/** What transactions work with. */
+export interface Around {
+  readonly etcd: Etcd
+  readonly keys: Keys
+  readonly clock: Clock
+  readonly index: IndexCopy
+  readonly mailbox: Mailbox
+  readonly large: LargeValues
+  readonly journal: Journal
+  readonly process: string
+  readonly uniqueName: () => string
+  readonly wallMs: () => number
+}
+
+/** What all processes know of the store. */
+export interface Meta {
+  readonly format: number
+  readonly id: string
+  readonly policyVersion: number
+  /** Fences are above it, whatever the revision is: raised where a store was restored from a copy. */
+  readonly floor: number
+}
+
+/** A resource as it was found. */
+interface FoundResource {
+  readonly address: Address
+  /** Nothing where there is none. */
+  readonly stored: StoredResource | undefined
+  readonly modRevision: number
+  /** When it was found, by the clock of this process, and what time that was for it. */
+  readonly seenMs: number
+  readonly stamp: Stamp
+}
+
+/**
+ * Resources that were read to be changed. Nothing is locked: what was found is compared by the commit, all of it, so that
+ * a commit is only made on what is so at that moment. Therefore any member may be read, however far behind it is.
+ */
+export class OpenedResources {
+  readonly #around: Around
+  readonly #openings: readonly Opening[]
+  readonly #how: OpenMode
+  readonly #reads: Reads
+  readonly #meta: () => Found
+  readonly #hearers: () => Found
+  readonly #mail: () => Promise<void>
+  readonly #resources: readonly { readonly kv: () => KeyValue | undefined; readonly parts: readonly PartReading[] }[]
+  readonly #sessions: ReadonlyMap<string, () => Found>
+  #found: readonly FoundResource[] = []
+
+  constructor(around: Around, openings: readonly Opening[], { how, isSerializable }: OpeningOptions) {
+    const { keys, mailbox } = around
+    const reads = new Reads(isSerializable)
+    this.#around = around
+    this.#openings = openings
+    this.#how = how
+    this.#reads = reads
+    this.#meta = reads.add({ key: keys.meta })
+    this.#hearers = reads.add({ ...keys.hearers, keysOnly: true })
+    this.#mail = reads.addOperation(mailbox.reading(isSerializable), (outcome) =>
+      mailbox.receive(foundIn(outcome), reads.revision),
+    )
+    const sessions = new Set(openings.flatMap((opening) => opening.sessions))
+    this.#sessions = new Map(
+      Array.from(sessions, (session) => [session, reads.add({ key: keys.aliveOne(session), keysOnly: true })]),
+    )
+    this.#resources = openings.map(({ address, parts }) => {
+      const found = reads.add({ key: keys.resource(address) })
+      return { kv: () => found().kvs[0], parts: parts.map((wanted) => beginPart(keys, address, wanted, reads)) }
+    })
+  }
+
+  /** The same reads: for a commit that fails, so that it is known at once what is so. */
+  get reads(): Reads {
+    return this.#reads
+  }
+
+  get revision(): number {
+    return this.#reads.revision
+  }
+
+  get meta(): Meta {
+    return JSON.parse(this.#meta().kvs[0]!.value)
+  }
+
+  of(address: Address): FoundResource {
+    return this.#found.find((each) => each.address === address || isSame(each.address, address))!
+  }
+
+  async run(): Promise<this> {
+    await this.#reads.run(this.#around.etcd)
+    return this
+  }
+
+  async opened(): Promise<Opened> {
+    const { clock, index, journal, keys, large, process } = this.#around
+    await this.#mail()
+    const seenMs = clock.nowMs()
+    this.#found = this.#resources.map(({ kv }, at) => {
+      const { address } = this.#openings[at]!
+      const { value, modRevision = 0 } = kv() ?? {}
+      const stored = value === undefined ? undefined : resourceFrom(value)
+      const times = stored && index.see(address, modRevision, stored, seenMs)
+      return { address, stored, modRevision, seenMs, stamp: this.#stampOf(times, seenMs) }
+    })
+    const unfinished = this.#found.flatMap(({ stored }) => stored?.journal ?? [])
+    if (await journal.finishAll(unfinished)) throw new Conflict('a large commit had to be carried out first')
+    await this.#readParts()
+    const { policyVersion, floor } = this.meta
+    const fenceFloor = Math.max(floor, this.revision)
+    const resources: OpenedResource[] = []
+    for (const [at, { stored, stamp }] of this.#found.entries()) {
+      const parts = this.#resources[at]!.parts.map((part) => part.end())
+      const text = stored && (await large.read(stored.value))
+      resources.push({ nowMs: stamp.atMs, text, fence: stored?.fence ?? 0, fenceFloor, parts })
+    }
+    const hearers = this.#hearers().kvs.map(({ key }) => key.slice(keys.hearers.key.length))
+    const alive = new Set([...this.#sessions].filter(([, found]) => found().kvs.length > 0).map(([session]) => session))
+    return { policyVersion, hearers: hearers.filter((each) => each !== process), alive, resources }
+  }
+
+  /** Reads on, of one of them. */
+  async readOn(address: Address, begin: (reads: Reads) => PartReading): Promise<PartReading> {
+    const { etcd } = this.#around
+    // What is only looked at is not compared by a commit.
+    const isSerializable = this.#how !== 'read'
+    const first = new Reads(isSerializable)
+    const isUnchanged = this.#unchanged(address, first)
+    const part = begin(first)
+    await first.run(etcd)
+    isUnchanged()
+    const second = new Reads(isSerializable)
+    part.go(second)
+    if (second.size === 0) return part
+    const isStillUnchanged = this.#unchanged(address, second)
+    await second.run(etcd)
+    isStillUnchanged()
+    return part
+  }
+
+  /**
+   * What has to be so still: the resources, the sessions, the policy and the hearers, all as they were found; and no session has
+   * left this process or those that are `told` something.
+   */
+  comparisons(told: ReadonlySet<string>): Comparison[] {
+    const { keys } = this.#around
+    const notSince = (range: Pick<Comparison, 'key' | 'end'>): Comparison => {
+      return { ...range, target: 'mod', is: 'less', revision: this.revision + 1 }
+    }
+    const comparisons = [{ key: keys.meta }, keys.hearers, ...this.#left(told)].map(notSince)
+    for (const { address, stored, modRevision } of this.#found) {
+      comparisons.push({ key: keys.resource(address), target: 'mod', is: 'equal', revision: modRevision })
+      // It may have been made and forgotten meanwhile.
+      if (!stored) comparisons.push(notSince({ key: keys.gone(address) }))
+    }
+    for (const [session, found] of this.#sessions) {
+      const isAlive = found().kvs.length > 0
+      const key = keys.aliveOne(session)
+      comparisons.push({ key, target: 'create', is: isAlive ? 'greater' : 'equal', revision: 0 })
+    }
+    return unique(comparisons)
+  }
+
+  #left(told: ReadonlySet<string>): readonly Pick<Comparison, 'key' | 'end'>[] {
+    const { keys, process } = this.#around
+    if (told.size > MANY) return [keys.allLeft]
+    return [process, ...told].map((each) => ({ key: keys.left(each) }))
+  }
+
+  #stampOf(times: Times | undefined, localMs: number): Stamp {
+    if (times && this.#how !== 'read') return times.stamp(localMs)
+    return { atMs: Math.floor(times?.nowMs(localMs) ?? localMs), aheadMs: 0 }
+  }
+
+  async #readParts(): Promise<void> {
+    const second = new Reads(this.#how !== 'read')
+    for (const { parts } of this.#resources) for (const part of parts) part.go(second)
+    if (second.size === 0) return
+    const checks = this.#openings.map(({ address }) => this.#unchanged(address, second))
+    await second.run(this.#around.etcd)
+    for (const check of checks) check()
+  }
+
+  /** Reads the resource once more; whoever calls what is returned learns of a change. */
+  #unchanged(address: Address, reads: Reads): () => void {
+    const found = reads.add({ key: this.#around.keys.resource(address), keysOnly: true })
+    return () => {
+      if ((found().kvs[0]?.modRevision ?? 0) !== this.of(address).modRevision)
+        throw new Conflict('the resource has changed while it was read')
+    }
+  }
+}
+
+/** Those of more processes are compared all together. */
+const MANY = 8
+
+interface OpeningOptions {
+  readonly how: OpenMode
+  readonly isSerializable: boolean
+}
+
+function isSame(a: Address, b: Address): boolean {
+  return a.namespace === b.namespace && a.resource === b.resource
+}
+
+/** Two new resources may share a mark. */
+function unique(comparisons: readonly Comparison[]): Comparison[] {
+  return [...new Map(comparisons.map((each) => [each.key, each])).values()]
+}

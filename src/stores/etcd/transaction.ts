@@ -1,0 +1,276 @@
+import {
+  type Change,
+  type Opened,
+  type Opening,
+  type OpenMode,
+  type Part,
+  type Transaction,
+  type Wanted,
+  type WrittenPolicy,
+  waiterDueMs,
+} from '../remote/index.ts'
+import { type Address, UnknownOutcome } from '../store.ts'
+import { deadlineName, Writes, writeGainedPlaces, writeParts, writeResource } from './changes.ts'
+import type { StoredHead } from './document.ts'
+import type { Comparison, Operation } from './etcd.ts'
+import { Conflict, failedCommit } from './failures.ts'
+import { pathOf } from './keys.ts'
+import { type Around, OpenedResources } from './opening.ts'
+import { isSmall } from './operations.ts'
+import { beginPart } from './parts.ts'
+import { readPolicy } from './policy.ts'
+import { Reads } from './reads.ts'
+
+/** Where a commit is too large, what takes more operations than this goes by a journal. */
+const FEW = 60
+/** And a text that is longer than this stands apart. */
+const ROOM = 8 * 1024
+
+/** Reads, and at the end one transaction of etcd's, which changes all or, where something is not as it was read, nothing. */
+export class EtcdTransaction implements Transaction {
+  readonly #around: Around
+  /** What the commit before this one has found, where it failed. */
+  readonly #found: FailedCommit | undefined
+  readonly #isRepeated: boolean
+  readonly #deadlines = new Map<string, Map<string, number | undefined>>()
+  #openings: readonly Opening[] = []
+  #how: OpenMode = 'wait'
+  #opened: OpenedResources | undefined
+  /** For the next one, where this one has failed. */
+  failed: FailedCommit | undefined
+
+  constructor(around: Around, isRepeated: boolean, found: FailedCommit | undefined) {
+    this.#around = around
+    this.#isRepeated = isRepeated
+    this.#found = found
+  }
+
+  async open(openings: readonly Opening[], how: OpenMode): Promise<Opened> {
+    const taken = how === 'free' ? asManyAsFit(openings) : openings
+    this.#openings = taken
+    this.#how = how
+    const name = JSON.stringify(taken)
+    const isSerializable = how !== 'read' && !this.#isRepeated
+    this.#opened =
+      this.#found?.name === name
+        ? this.#found.opened
+        : await new OpenedResources(this.#around, taken, { how, isSerializable }).run()
+    const opened = await this.#opened.opened()
+    for (const [at, resource] of opened.resources.entries())
+      for (const part of resource?.parts ?? []) this.#note(taken[at]!.address, part)
+    const leftOut = openings.slice(taken.length).map(() => undefined)
+    return { ...opened, resources: [...opened.resources, ...leftOut] }
+  }
+
+  async read(address: Address, wanted: Wanted): Promise<Part> {
+    const { keys } = this.#around
+    const reading = await this.#opened!.readOn(address, (reads) => beginPart(keys, address, wanted, reads))
+    const part = reading.end()
+    this.#note(address, part)
+    return part
+  }
+
+  async policy(): Promise<WrittenPolicy> {
+    return (await readPolicy(this.#around))!
+  }
+
+  async processesOf(sessions: readonly string[]): Promise<readonly string[]> {
+    const { etcd, keys } = this.#around
+    const processes = new Set<string>()
+    for (let from = 0; from < sessions.length; from += SESSIONS_AT_ONCE) {
+      const reads = new Reads(false)
+      const some = sessions.slice(from, from + SESSIONS_AT_ONCE)
+      const found = some.map((session) => reads.add({ key: keys.aliveOne(session) }))
+      await reads.run(etcd)
+      for (const each of found) for (const { value } of each().kvs) processes.add(value)
+    }
+    return [...processes]
+  }
+
+  async commit(changes: readonly Change[]): Promise<void> {
+    const { etcd, index, journal } = this.#around
+    const opened = this.#opened!
+    const plan = await this.#planOf(changes)
+    const options = { how: this.#how, isSerializable: false }
+    const next = new OpenedResources(this.#around, this.#openings, options)
+    const told = new Set(changes.flatMap(({ letter }) => letter?.to ?? []))
+    const compare = [...opened.comparisons(told), ...plan.marks.map((key) => isThere(key))]
+    const txn = { compare, success: plan.operations, failure: next.reads.operations }
+    const { succeeded, revision, outcomes } = await etcd.txn(txn).catch((error) => {
+      const failure = failedCommit(error)
+      if (!(failure instanceof UnknownOutcome)) this.#discard(plan)
+      throw failure
+    })
+    if (!succeeded) {
+      this.#discard(plan)
+      next.reads.take(outcomes, revision)
+      this.failed = { name: JSON.stringify(this.#openings), opened: next }
+      throw new Conflict('somebody else was first')
+    }
+    for (const { change, head } of plan.written) {
+      const { seenMs, stored, stamp } = opened.of(change.address)
+      const times = { ...stamp, atMs: change.nowMs, dueAtMs: stored?.dueAtMs }
+      if (change.state === undefined) index.touched(change.address, revision, times, seenMs)
+      else index.committed(change.address, revision, head, seenMs)
+    }
+    // Whoever opens the resource before it is done helps.
+    for (const id of plan.journals) void journal.finish(id).catch(() => {})
+  }
+
+  /** What was written for a commit that came to nothing. Where that cannot be deleted, it is cleared away later. */
+  #discard({ journals, unused }: Plan): void {
+    const { etcd, journal } = this.#around
+    for (const id of journals) void journal.discard(id).catch(() => {})
+    if (unused.length > 0) void etcd.txn({ compare: [], success: unused }).catch(() => {})
+  }
+
+  async #planOf(changes: readonly Change[]): Promise<Plan> {
+    const { journal, keys, large } = this.#around
+    const drafts = changes.map((change) => this.#draftOf(change))
+    const written = drafts.filter(({ isChanged }) => isChanged)
+    const writes = new Writes()
+    await this.#writeLetters(writes, changes)
+    this.#writeHistory(writes, changes)
+    this.#raiseFloor(writes, changes)
+    if (written.length > 0) writes.put(keys.tick, '')
+    const isLarge = !isSmall([...writes.all, ...drafts.flatMap(({ parts, text }) => [...parts, sizeOf(text)])])
+    const journals: string[] = []
+    const parts: Operation[] = []
+    const unused: Operation[] = []
+    const marks: string[] = []
+    for (const draft of written) {
+      const { change, head, text } = draft
+      // Whoever ends a session looks for its places without opening the resources: these are never left to a journal.
+      writeGainedPlaces(keys, writes, change)
+      const byJournal = isLarge && draft.parts.length > FEW && change.state !== 'idle'
+      const id = byJournal ? await journal.write(draft.parts) : undefined
+      if (id !== undefined) {
+        journals.push(id)
+        marks.push(journal.markOf(id))
+      } else parts.push(...draft.parts)
+      const { stored, stamp } = this.#opened!.of(change.address)
+      const value = text === undefined ? (stored?.value ?? '') : await large.write(text, isLarge ? ROOM : undefined)
+      const dueAtMs = head ? head.dueAtMs : stored?.dueAtMs
+      writeResource(keys, writes, change, { head, aheadMs: stamp.aheadMs, dueAtMs, value, journal: id })
+      const isReplaced = stored !== undefined && (change.state === 'idle' || stored.value !== value)
+      if (isReplaced) parts.push(...large.deletions(stored.value))
+      if (text !== undefined) {
+        unused.push(...large.deletions(value))
+        marks.push(...large.marksOf(value))
+      }
+    }
+    for (const mark of marks) writes.put(mark, '')
+    return { operations: [...writes.all, ...parts], journals, unused, marks, written }
+  }
+
+  #draftOf(change: Change): Draft {
+    const { keys } = this.#around
+    const { address, state, nowMs } = change
+    const found = this.#opened!.of(address)
+    const parts = writeParts(keys, change, this.#deadlines.get(pathOf(address)) ?? new Map())
+    const head: StoredHead | undefined =
+      state === undefined || state === 'idle'
+        ? undefined
+        : {
+            atMs: nowMs,
+            aheadMs: found.stamp.aheadMs,
+            dueAtMs: state.dueAtMs,
+            grants: state.grants,
+            queues: state.queues,
+          }
+    const wasThere = found.stored !== undefined
+    const hasParts = parts.length > 0 || change.places.gained.length > 0
+    // One that is new and idle was never there.
+    const isChanged = state === 'idle' ? wasThere || hasParts : state !== undefined || hasParts
+    const text = state === undefined || state === 'idle' ? undefined : state.text
+    return { change, head, parts, text, isChanged }
+  }
+
+  async #writeLetters(writes: Writes, changes: readonly Change[]): Promise<void> {
+    const { keys, large, uniqueName } = this.#around
+    const letters = changes.flatMap(({ letter }) => letter ?? [])
+    const values = await large.writeLetters(letters)
+    for (const [at, letter] of letters.entries()) {
+      const value = values[at]!
+      for (const process of letter.to) writes.put(`${keys.mail(process).key}${uniqueName()}`, value)
+    }
+  }
+
+  #writeHistory(writes: Writes, changes: readonly Change[]): void {
+    const { keys, uniqueName } = this.#around
+    for (const { address, nowMs, steps } of changes) {
+      if (steps.length === 0) continue
+      const taken = steps.map(({ command, facts, reply, events }) => ({ nowMs, command, facts, reply, events }))
+      // `nowMs` is on the axis of the resource; whoever checks histories wants one that all share.
+      const wallMs = this.#around.wallMs()
+      writes.put(keys.history(uniqueName()), JSON.stringify({ ...address, wallMs, steps: taken }))
+    }
+  }
+
+  /** Above the revision only where several fences were granted by one commit. */
+  #raiseFloor(writes: Writes, changes: readonly Change[]): void {
+    const left = changes.filter(({ state, leavesFence }) => state === 'idle' && leavesFence).map(({ fence }) => fence)
+    const { meta } = this.#opened!
+    const floor = Math.max(meta.floor, ...left)
+    if (floor > meta.floor) writes.put(this.#around.keys.meta, JSON.stringify({ ...meta, floor }))
+  }
+
+  #note(address: Address, { waiters = [] }: Part): void {
+    if (waiters.length === 0) return
+    const path = pathOf(address)
+    const known = this.#deadlines.get(path) ?? new Map<string, number | undefined>()
+    this.#deadlines.set(path, known)
+    for (const { waiter } of waiters) known.set(deadlineName(waiter.operation, waiter.ticket), waiterDueMs(waiter))
+  }
+}
+
+const SESSIONS_AT_ONCE = 2_000
+/** A transaction has 128 comparisons, and the more there are the fewer operations; reads that are more than 128 cost a commit. */
+const COMPARISONS = 90
+const READS = 124
+
+/** The first ones, as many as one transaction takes. */
+function asManyAsFit(openings: readonly Opening[]): readonly Opening[] {
+  const sessions = new Set<string>()
+  let reads = 0
+  for (const [at, opening] of openings.entries()) {
+    for (const session of opening.sessions) sessions.add(session)
+    reads += 1 + opening.parts.reduce((sum, part) => sum + (part.what === 'memories' ? part.asks.length : 1), 0)
+    const comparisons = 2 + 2 * (at + 1) + sessions.size
+    if (at > 0 && (comparisons > COMPARISONS || reads + sessions.size + 3 > READS)) return openings.slice(0, at)
+  }
+  return openings
+}
+
+/** What a commit that failed has found instead. */
+export interface FailedCommit {
+  readonly name: string
+  readonly opened: OpenedResources
+}
+
+interface Draft {
+  readonly change: Change
+  readonly head: StoredHead | undefined
+  readonly parts: readonly Operation[]
+  readonly text: string | undefined
+  readonly isChanged: boolean
+}
+
+interface Plan {
+  readonly operations: readonly Operation[]
+  readonly journals: readonly string[]
+  /** What was written for it before, and has to be there still: whoever clears away what is old may have taken it for left behind. */
+  readonly marks: readonly string[]
+  /** Deletes what was written for it before, where it comes to nothing. */
+  readonly unused: readonly Operation[]
+  readonly written: readonly Draft[]
+}
+
+function isThere(key: string): Comparison {
+  return { key, target: 'create', is: 'greater', revision: 0 }
+}
+
+/** What the text of a resource will take. */
+function sizeOf(text = ''): Operation {
+  return { put: { key: '', value: text } }
+}

@@ -1,0 +1,234 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Acquire } from '../../src/core/index.ts'
+import { type Etcd, EtcdError, type Found, type Txn } from '../../src/stores/etcd/etcd.ts'
+import { checkEtcdStore, openEtcdStore, raiseFences } from '../../src/stores/etcd/index.ts'
+import type { Store, StoreEvent } from '../../src/stores/store.ts'
+import { becomes } from '../../src/testing/conformance/eventually.ts'
+import { type EtcdCluster, startEtcd } from '../../src/testing/harness/etcd.ts'
+import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
+import { ClockedLeases } from '../../src/testing/unit/clocked-etcd.ts'
+
+let cluster: EtcdCluster
+let url: string
+let count = 0
+let clock: SimulatedClock
+let leases: ClockedLeases
+const stores: Store[] = []
+
+beforeAll(async () => {
+  cluster = await startEtcd()
+}, 60_000)
+afterAll(() => cluster.stop())
+beforeEach(() => {
+  url = cluster.url(`s${++count}`)
+  clock = new SimulatedClock()
+  leases = new ClockedLeases(clock)
+})
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close()
+})
+
+const at = { namespace: 'default', resource: 'r' }
+const ask = (owner: string, more: Partial<Acquire> = {}): Acquire => ({
+  type: 'acquire',
+  operation: 'pull',
+  node: owner,
+  owner,
+  hold: owner,
+  ttlMs: 30_000,
+  ...more,
+})
+const success = (owner: string, fence: number, result: { readonly digest: string } = { digest: '' }) =>
+  ({ type: 'release', operation: 'pull', owner, hold: owner, fence, outcome: 'success', result }) as const
+const fenceOf = (reply: object) => (reply as { fence: number }).fence
+
+/** Two of them are two processes to one another: neither knows of the other but through etcd. */
+async function open(around: (etcd: Etcd) => Etcd = (etcd) => etcd, own = clock): Promise<Store> {
+  const store = await openEtcdStore({ url, clock: own, around: (etcd) => around(leases.around(etcd)) })
+  stores.push(store)
+  return store
+}
+
+function toldBy(store: Store): { readonly askers: number; readonly events: readonly StoreEvent[] } {
+  const heard = { askers: 0, events: [] as StoreEvent[] }
+  store.subscribe((event) => {
+    heard.events.push(event)
+    if (event.type === 'told') heard.askers += event.askers.length
+  })
+  return heard
+}
+
+/** Whether a transaction carries out a part of a large commit. */
+function isOfJournal({ compare }: Txn): boolean {
+  return compare.some(({ key }) => /\/journal\/[^/]+\/\d+$/.test(key))
+}
+
+test('ten thousand wait for one key in two processes: they are queued in order, and all are told of the success', async () => {
+  const MANY = 10_000
+  const [a, b] = [await open(), await open()]
+  for (const [store, session] of [[a, 'a'] as const, [b, 'b'] as const])
+    await store.openSession({ session, node: session, ttlMs: 60_000 })
+  const fence = fenceOf(await a.step(at, ask('holder', { session: 'a' })))
+  const heard = [toldBy(a), toldBy(b)]
+  await b.hearAll()
+  const positions: number[] = []
+  for (let first = 0; first < MANY; first += 1_000) {
+    const some = Array.from({ length: 1_000 }, (_, index) => {
+      const isA = (first + index) % 2 === 0
+      return (isA ? a : b).step(at, ask(`o${first + index}`, { session: isA ? 'a' : 'b' }))
+    })
+    for (const reply of await Promise.all(some)) positions.push((reply as { position: number }).position)
+  }
+  expect(positions.toSorted((x, y) => x - y)).toEqual(Array.from({ length: MANY }, (_, index) => index + 1))
+  expect((await b.read(at, 3))?.waiting).toBe(MANY)
+  const result = { digest: 'x'.repeat(1_000) }
+  expect((await a.step(at, success('holder', fence, result))).status).toBe('released')
+  await becomes(() => heard.every(({ askers }) => askers === MANY))
+  // Whoever has not heard it asks again, at either process.
+  expect(await b.step(at, ask('o4321', { session: 'b' }))).toMatchObject({ status: 'skip', fence, result })
+  expect((await a.read(at))?.waiting).toBe(0)
+  expect(await b.places('b')).toEqual([])
+}, 120_000)
+
+test('a large commit whose process dies in the middle of it is finished by whoever comes next', async () => {
+  let isDead = false
+  const dying = (etcd: Etcd): Etcd => ({
+    ...etcd,
+    txn: (txn, options) => {
+      isDead ||= isOfJournal(txn)
+      return isDead ? Promise.reject(new EtcdError('unreachable', 'dead')) : etcd.txn(txn, options)
+    },
+  })
+  const MANY = 3_000
+  const [a, b] = [await open(dying), await open()]
+  await b.openSession({ session: 'b', node: 'b', ttlMs: 60_000 })
+  const fence = fenceOf(await a.step(at, ask('holder')))
+  for (let first = 0; first < MANY; first += 500) {
+    const some = Array.from({ length: 500 }, (_, index) => b.step(at, ask(`o${first + index}`, { session: 'b' })))
+    await Promise.all(some)
+  }
+  expect((await a.step(at, success('holder', fence))).status).toBe('released')
+  await becomes(() => isDead)
+  for (const owner of ['o0', 'o2999'])
+    expect(await b.step(at, ask(owner, { session: 'b' }))).toMatchObject({ status: 'skip', fence })
+  expect(await b.places('b')).toEqual([])
+  expect((await b.step(at, ask('next', { operation: 'update' }))).status).toBe('granted')
+}, 60_000)
+
+test('who waits is told though its watch is deaf, and though all that was is compacted', async () => {
+  const deaf = (etcd: Etcd): Etcd => ({ ...etcd, watch: () => () => {} })
+  const [a, b] = [await open(), await open(deaf)]
+  await b.openSession({ session: 'b', node: 'b', ttlMs: 60_000 })
+  for (const resource of ['first', 'second']) {
+    const fence = fenceOf(await a.step({ ...at, resource }, ask('holder')))
+    expect((await b.step({ ...at, resource }, ask('waiter', { session: 'b' }))).status).toBe('queued')
+    const heard = toldBy(b)
+    if (resource === 'second') await cluster.compact()
+    await a.step({ ...at, resource }, success('holder', fence))
+    await becomes(() => heard.askers === 1)
+  }
+}, 30_000)
+
+test('a process whose clock is hours away neither ends a lease early nor keeps it for ever', async () => {
+  const other = new SimulatedClock(clock.nowMs() + 5 * 3_600_000)
+  const [a, b] = [await open(), await open(undefined, other)]
+  await a.step(at, ask('holder', { ttlMs: 10_000 }))
+  const place = { ttlMs: 60_000 }
+  expect((await b.step(at, ask('next', place))).status).toBe('queued')
+  // Whoever was killed is not renewed by anybody, and only the other one is left.
+  clock.jump(3_600_000)
+  other.jump(9_999)
+  await b.sweep(100)
+  expect((await b.step(at, ask('next', place))).status).toBe('queued')
+  other.jump(1)
+  await b.sweep(100)
+  expect((await b.step(at, ask('next', place))).status).toBe('granted')
+})
+
+test('a lease ends in time though others come to the queue all the while, at processes that take turns', async () => {
+  const other = new SimulatedClock(1)
+  const [a, b] = [await open(), await open(undefined, other)]
+  await a.step(at, ask('holder', { ttlMs: 10_000 }))
+  for (let second = 0; second < 10; second++) {
+    for (const [store, name] of [[a, 'a'] as const, [b, 'b'] as const])
+      await store.step(at, ask(`${name}${second}`, { ttlMs: 60_000 }))
+    clock.jump(1_000)
+    other.jump(1_000)
+  }
+  await b.sweep(100)
+  expect((await b.step(at, ask('a0', { ttlMs: 60_000 }))).status).toBe('granted')
+})
+
+test('fences go on above all that are known of, also after a raise; what is forgotten leaves nothing behind', async () => {
+  const a = await open()
+  const grant = async () => {
+    const fence = fenceOf(await a.step(at, ask('a', { operation: 'lock' })))
+    await a.step(at, { ...success('a', fence), operation: 'lock', hold: 'a' })
+    clock.jump(3_600_000)
+    await a.sweep(100)
+    await a.sweep(100)
+    expect(await a.counts()).toMatchObject({ resources: 0 })
+    return fence
+  }
+  const fences = [await grant(), await grant()]
+  const said = await raiseFences(url, 1_000_000)
+  const floor = Number(/above (\d+);/.exec(said)![1])
+  fences.push(await grant())
+  expect(fences).toEqual(fences.toSorted((x, y) => x - y))
+  expect(fences.at(-1)).toBeGreaterThan(floor)
+  const { kvs = [] } = await cluster.call<{ kvs?: { key: string }[] }>('/v3/kv/range', {
+    key: Buffer.from(`s${count}/`).toString('base64'),
+    range_end: Buffer.from(`s${count}0`).toString('base64'),
+    keys_only: true,
+  })
+  const kinds = new Set(kvs.map(({ key }) => Buffer.from(key, 'base64').toString().split('/')[1]))
+  for (const kind of ['resource', 'waiter', 'owner', 'deadline', 'memory', 'answer', 'place', 'journal', 'part'])
+    expect(kinds).not.toContain(kind)
+})
+
+test('a session whose lease etcd has ended before its time lives on where it is; one whose time is over does not', async () => {
+  let etcd: Etcd
+  const store = await openEtcdStore({
+    url,
+    clock,
+    around: (real) => {
+      etcd = real
+      return real
+    },
+  })
+  stores.push(store)
+  const endLease = async () => {
+    const range = { key: `s${count}/index/alive/s` }
+    const { outcomes } = await etcd.txn({ compare: [], success: [{ range }] })
+    const [kv] = (outcomes[0] as { readonly range: Found }).range.kvs
+    if (kv) expect(await etcd.revokeLease(kv.lease)).toBe(true)
+  }
+  await store.openSession({ session: 's', node: 'a', ttlMs: 60_000 })
+  await store.step(at, ask('a', { session: 's' }))
+  await endLease()
+  expect(await store.renewSession('s')).toMatchObject({ status: 'alive', places: 1 })
+  clock.jump(59_999)
+  await endLease()
+  await becomes(async () => (await store.places('s')) !== undefined)
+  await store.sweep(100)
+  expect((await store.read(at))?.grants).toHaveLength(1)
+  clock.jump(1)
+  await endLease()
+  expect((await store.renewSession('s')).status).toBe('refused')
+  clock.jump(60_000)
+  await store.sweep(100)
+  expect((await store.read(at))?.grants).toEqual([])
+})
+
+test('a check says which members there are, how full they are, and what is in the store', async () => {
+  const before = await checkEtcdStore(url)
+  expect(before.isSound).toBe(true)
+  expect(before.findings.at(-1)).toContain('the first start makes it')
+  const a = await open()
+  await a.step(at, ask('holder'))
+  const { isSound, findings } = await checkEtcdStore(url)
+  expect(isSound).toBe(true)
+  expect(findings).toHaveLength(4)
+  expect(findings.filter((each) => each.includes('the leader'))).toHaveLength(1)
+  expect(findings.at(-1)).toContain('1 resources, 0 sessions, 1 processes')
+})
