@@ -152,11 +152,48 @@ test('a lease ends in time though others come to the queue all the while, at pro
   for (let second = 0; second < 10; second++) {
     for (const [store, name] of [[a, 'a'] as const, [b, 'b'] as const])
       await store.step(at, ask(`${name}${second}`, { ttlMs: 60_000 }))
+    // What time passes between a commit and the sight of it is lost: here, none.
+    for (const store of [a, b]) await store.counts()
     clock.jump(1_000)
     other.jump(1_000)
   }
   await b.sweep(100)
   expect((await b.step(at, ask('a0', { ttlMs: 60_000 }))).status).toBe('granted')
+})
+
+test('a step on what this process has left itself is one request; on what another has changed since it is decided on that', async () => {
+  let requests = 0
+  const counted = (etcd: Etcd): Etcd => ({
+    ...etcd,
+    txn: (txn, options) => {
+      if (txn.success.some((each) => !('range' in each)) || txn.compare.length > 0) requests++
+      else if (txn.success.length > 1) requests++
+      return etcd.txn(txn, options)
+    },
+  })
+  const [a, b] = [await open(counted), await open()]
+  const lock = (owner: string) => ask(owner, { operation: 'lock' })
+  const unlock = (owner: string, fence: number) => ({ ...success(owner, fence), operation: 'lock' }) as const
+  const cycle = async (store: Store, owner: string) => {
+    const reply = await store.step(at, lock(owner))
+    expect(reply.status).toBe('granted')
+    await store.step(at, unlock(owner, fenceOf(reply)))
+    return fenceOf(reply)
+  }
+  const fences = [await cycle(a, 'a1')]
+  requests = 0
+  fences.push(await cycle(a, 'a2'), await cycle(a, 'a3'))
+  // Four; where this machine stands still for a second in between, one more of them reads first.
+  expect(requests).toBeLessThanOrEqual(5)
+  fences.push(await cycle(b, 'b1'), await cycle(a, 'a4'))
+  expect(fences).toEqual([...new Set(fences)].toSorted((x, y) => x - y))
+  // Again with the same names: what was remembered by the other process counts here too.
+  expect((await a.step(at, unlock('b1', fences[3]!))).status).toBe('released')
+  expect((await b.step(at, unlock('a3', fences[2]!))).status).toBe('released')
+  const held = fenceOf(await a.step(at, lock('a5')))
+  expect((await b.step(at, lock('b2'))).status).toBe('queued')
+  await a.step(at, unlock('a5', held))
+  expect(fenceOf(await b.step(at, lock('b2')))).toBeGreaterThan(held)
 })
 
 test('fences go on above all that are known of, also after a raise; what is forgotten leaves nothing behind', async () => {

@@ -13,6 +13,7 @@ import type { Address, Clock, Counts, ListQuery, Place, QueueDepth, SessionReque
 import type { Timing } from '../timing.ts'
 import { Attendance } from './attendance.ts'
 import { Cleaning } from './cleaning.ts'
+import { Copies } from './copies.ts'
 import type { Etcd } from './etcd.ts'
 import { Conflict, judge, sure } from './failures.ts'
 import { countsIn, dueIn, find, queuesIn } from './find.ts'
@@ -24,6 +25,7 @@ import { Mailbox } from './mailbox.ts'
 import type { Around } from './opening.ts'
 import { readPolicy, writePolicy } from './policy.ts'
 import { Sessions } from './sessions.ts'
+import { Surroundings } from './surroundings.ts'
 import { EtcdTransaction, type FailedCommit } from './transaction.ts'
 
 interface EtcdBackendOptions {
@@ -69,7 +71,15 @@ export class EtcdBackend implements Backend {
     const uniqueName = () => `${process}-${++named}`
     this.#attempts = new Attempts({ timing, judge })
     this.#mailbox = new Mailbox({ etcd, keys, timing, process, large })
-    this.#index = new IndexCopy({ etcd, keys, clock, timing, onLost: (sessions) => this.#lost(sessions) })
+    const copies = new Copies(keys)
+    this.#index = new IndexCopy({
+      etcd,
+      keys,
+      clock,
+      timing,
+      onLost: (sessions) => this.#lost(sessions),
+      onChanged: (path, revision) => copies.heard(path, revision),
+    })
     this.#attendance = new Attendance({ etcd, keys, timing, process, onMissed: () => this.#mailbox.receiver?.missed() })
     this.#sessions = new Sessions({ etcd, keys, clock, process, uniqueName, areLeasesExact })
     const journal = new Journal(etcd, keys, timing)
@@ -78,7 +88,8 @@ export class EtcdBackend implements Backend {
       keys,
       clock,
       index: this.#index,
-      mailbox: this.#mailbox,
+      surroundings: new Surroundings(keys, this.#mailbox, timing),
+      copies,
       large,
       journal,
       process,

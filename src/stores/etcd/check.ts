@@ -2,8 +2,8 @@ import { StoreUnavailable } from '../store.ts'
 import type { MemberStatus } from './etcd.ts'
 import { foundIn } from './found.ts'
 import { onceOn } from './once.ts'
-import type { Meta } from './opening.ts'
 import { refuseUnfit } from './server.ts'
+import type { Meta } from './surroundings.ts'
 
 const MIB = 1024 * 1024
 /** What etcd takes where nothing else is said with `--quota-backend-bytes`. */

@@ -10,8 +10,8 @@ import { targetOf } from './etcd-url.ts'
 import { isNobodyThere, judge, sure } from './failures.ts'
 import { foundIn } from './found.ts'
 import { Keys } from './keys.ts'
-import type { Meta } from './opening.ts'
 import { refuseUnfit } from './server.ts'
+import type { Meta } from './surroundings.ts'
 
 /** All but the URL and the clock has a default. */
 export interface EtcdStoreOptions extends Pick<OpenStoreOptions, 'onFound' | 'onSession'> {

@@ -29,6 +29,8 @@ interface IndexOptions {
   readonly timing: Timing
   /** These sessions are not alive any more. */
   readonly onLost: (sessions: readonly string[]) => void
+  /** A resource has changed at this revision. */
+  readonly onChanged: (path: string, revision: number) => void
 }
 
 const PAGE = 2_000
@@ -48,8 +50,8 @@ export class IndexCopy {
   readonly #resources = new Map<string, KnownResource>()
   /** Those that are written down, alive or not. */
   readonly #sessions = new Map<string, StoredSession>()
-  /** Those that are alive, and the processes that they are at. */
-  readonly #alive = new Map<string, string>()
+  /** Those that are alive, each by the key that says so and the process that it is at. */
+  readonly #alive = new Map<string, KeyValue>()
   /** Of those that are not: when that was seen here, and where they were. */
   readonly #lost = new Map<string, LostSession>()
   #revision = 0
@@ -83,6 +85,11 @@ export class IndexCopy {
       this.#lost.set(session, lost)
       yield [session, { ...stored, ...lost }]
     }
+  }
+
+  /** The key that says that a session is alive, and where it is. */
+  alive(session: string): KeyValue | undefined {
+    return this.#alive.get(session)
   }
 
   of(address: Address): KnownResource | undefined {
@@ -208,15 +215,16 @@ export class IndexCopy {
     if (lost.length > 0) this.#options.onLost(lost)
   }
 
-  #take({ key, value, modRevision }: KeyValue): void {
+  #take(kv: KeyValue): void {
     const { keys, clock } = this.#options
+    const { key, value, modRevision } = kv
     if (key.startsWith(keys.heads.key)) {
       const address = addressIn(key, keys.heads)
       this.#put(address, { revision: modRevision, head: headFrom(value), seenMs: clock.nowMs(), isOwn: false })
     } else if (key.startsWith(keys.sessions.key)) this.#sessions.set(partsIn(key, keys.sessions)[0]!, JSON.parse(value))
     else if (key.startsWith(keys.alive.key)) {
       const [session] = partsIn(key, keys.alive)
-      this.#alive.set(session!, value)
+      this.#alive.set(session!, kv)
       this.#lost.delete(session!)
     }
   }
@@ -242,7 +250,7 @@ export class IndexCopy {
 
   /** Says whether it was alive, and nobody has taken it away since. */
   #lose(session: string): boolean {
-    const process = this.#alive.get(session)
+    const process = this.#alive.get(session)?.value
     if (process === undefined) return false
     this.#alive.delete(session)
     if (!this.#sessions.has(session)) return false
@@ -258,6 +266,7 @@ export class IndexCopy {
   #put(address: Address, { revision, head, seenMs = 0, isOwn = false }: Put): void {
     const path = pathOf(address)
     const known = this.#resources.get(path)
+    if (!isOwn) this.#options.onChanged(path, revision)
     // It may have been read since, and its times be known already.
     if (known && known.headRevision > revision) return
     if (!head) this.#resources.delete(path)

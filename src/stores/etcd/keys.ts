@@ -6,7 +6,7 @@ import type { Address, Place } from '../store.ts'
 import type { Keys as Range } from './etcd.ts'
 
 /** So that a resource that is made anew hardly ever meets another one that was forgotten just then. */
-const GONE_MARKS = 4_096
+const GONE_MARKS = 32_768
 /** More digits than a time or a ticket has: so they sort as numbers do. */
 const DIGITS = 16
 
@@ -223,6 +223,15 @@ export function partsIn(key: string, { key: prefix }: Range): string[] {
 export function addressIn(key: string, range: Range): Address {
   const [namespace, resource] = partsIn(key, range)
   return { namespace: namespace!, resource: resource! }
+}
+
+/** Those that a resource has of its own: whoever changes one of them changes the resource too. */
+const OWN = new Set(['resource', 'waiter', 'owner', 'deadline', 'memory', 'answer'])
+
+/** The path of the resource that a key, or a range that begins like this, belongs to. */
+export function pathIn(key: string, { prefix }: Keys): string | undefined {
+  const [kind, namespace, resource] = key.slice(prefix.length).split('/', 3)
+  return resource !== undefined && OWN.has(kind!) ? `${namespace}/${resource}` : undefined
 }
 
 export function pathOf({ namespace, resource }: Address): string {

@@ -53,6 +53,11 @@ export class Mailbox {
     this.#lookLater()
   }
 
+  /** Where letters for this process begin. */
+  get key(): string {
+    return this.#options.keys.mail(this.#options.process).key
+  }
+
   /** Reads what has come since it was last read: to be part of a transaction. */
   reading(serializable: boolean): Operation {
     const { keys, process } = this.#options

@@ -1,39 +1,27 @@
 import type { Opened, OpenedResource, Opening, OpenMode } from '../remote/index.ts'
 import type { Address, Clock } from '../store.ts'
+import { Copy } from './copies.ts'
 import { resourceFrom, type StoredResource } from './document.ts'
 import type { Comparison, Etcd, Found, KeyValue } from './etcd.ts'
 import { Conflict } from './failures.ts'
-import { foundIn } from './found.ts'
-import type { IndexCopy } from './index-copy.ts'
 import type { Journal } from './journal.ts'
-import type { Keys } from './keys.ts'
+import { pathOf } from './keys.ts'
 import type { LargeValues } from './large-values.ts'
-import type { Mailbox } from './mailbox.ts'
 import { beginPart, type PartReading } from './parts.ts'
 import { Reads } from './reads.ts'
+import { copyOf, type Known, Recollection } from './recollection.ts'
+import type { Meta } from './surroundings.ts'
 import type { Stamp, Times } from './times.ts'
 
 /** What transactions work with. */
-export interface Around {
+export interface Around extends Known {
   readonly etcd: Etcd
-  readonly keys: Keys
   readonly clock: Clock
-  readonly index: IndexCopy
-  readonly mailbox: Mailbox
   readonly large: LargeValues
   readonly journal: Journal
   readonly process: string
   readonly uniqueName: () => string
   readonly wallMs: () => number
-}
-
-/** What all processes know of the store. */
-export interface Meta {
-  readonly format: number
-  readonly id: string
-  readonly policyVersion: number
-  /** Fences are above it, whatever the revision is: raised where a store was restored from a copy. */
-  readonly floor: number
 }
 
 /** A resource as it was found. */
@@ -58,23 +46,25 @@ export class OpenedResources {
   readonly #reads: Reads
   readonly #meta: () => Found
   readonly #hearers: () => Found
-  readonly #mail: () => Promise<void>
+  readonly #received: () => Promise<void>
   readonly #resources: readonly { readonly kv: () => KeyValue | undefined; readonly parts: readonly PartReading[] }[]
   readonly #sessions: ReadonlyMap<string, () => Found>
   #found: readonly FoundResource[] = []
+  #recollection: Recollection
+  #copies: ReadonlyMap<string, Copy> = new Map()
 
   constructor(around: Around, openings: readonly Opening[], { how, isSerializable }: OpeningOptions) {
-    const { keys, mailbox } = around
+    const { keys, surroundings } = around
     const reads = new Reads(isSerializable)
     this.#around = around
     this.#openings = openings
     this.#how = how
     this.#reads = reads
-    this.#meta = reads.add({ key: keys.meta })
-    this.#hearers = reads.add({ ...keys.hearers, keysOnly: true })
-    this.#mail = reads.addOperation(mailbox.reading(isSerializable), (outcome) =>
-      mailbox.receive(foundIn(outcome), reads.revision),
-    )
+    this.#recollection = new Recollection(around)
+    const { meta, hearers, received } = surroundings.addTo(reads, isSerializable)
+    this.#meta = meta
+    this.#hearers = hearers
+    this.#received = received
     const sessions = new Set(openings.flatMap((opening) => opening.sessions))
     this.#sessions = new Map(
       Array.from(sessions, (session) => [session, reads.add({ key: keys.aliveOne(session), keysOnly: true })]),
@@ -95,7 +85,20 @@ export class OpenedResources {
   }
 
   get meta(): Meta {
-    return JSON.parse(this.#meta().kvs[0]!.value)
+    return JSON.parse(this.metaFound.kvs[0]!.value)
+  }
+
+  get metaFound(): Found {
+    return this.#meta()
+  }
+
+  /** Those of which all is known, by their paths. */
+  get copies(): ReadonlyMap<string, Copy> {
+    return this.#copies
+  }
+
+  get paths(): readonly string[] {
+    return this.#openings.map(({ address }) => pathOf(address))
   }
 
   of(address: Address): FoundResource {
@@ -107,9 +110,27 @@ export class OpenedResources {
     return this
   }
 
+  /** By what is known here, without reading. False where that is not enough. */
+  recall(): boolean {
+    const { known } = this.#around.surroundings
+    if (!known) return false
+    const copies = new Map<string, Copy>()
+    for (const { address } of this.#openings) {
+      const path = pathOf(address)
+      const copy = copyOf(this.#around, address, path)
+      if (!copy) return false
+      copies.set(path, copy)
+    }
+    const recollection = new Recollection(this.#around, copies)
+    if (!recollection.recall(this.#reads, known.revision)) return false
+    this.#recollection = recollection
+    this.#copies = copies
+    return true
+  }
+
   async opened(): Promise<Opened> {
     const { clock, index, journal, keys, large, process } = this.#around
-    await this.#mail()
+    await this.#received()
     const seenMs = clock.nowMs()
     this.#found = this.#resources.map(({ kv }, at) => {
       const { address } = this.#openings[at]!
@@ -118,13 +139,14 @@ export class OpenedResources {
       const times = stored && index.see(address, modRevision, stored, seenMs)
       return { address, stored, modRevision, seenMs, stamp: this.#stampOf(times, seenMs) }
     })
+    if (!this.#reads.isRecalled) this.#copies = this.#newOnes()
     const unfinished = this.#found.flatMap(({ stored }) => stored?.journal ?? [])
     if (await journal.finishAll(unfinished)) throw new Conflict('a large commit had to be carried out first')
     await this.#readParts()
     const { policyVersion, floor } = this.meta
-    const fenceFloor = Math.max(floor, this.revision)
     const resources: OpenedResource[] = []
-    for (const [at, { stored, stamp }] of this.#found.entries()) {
+    for (const [at, { stored, stamp, modRevision }] of this.#found.entries()) {
+      const fenceFloor = Math.max(floor, this.revision, modRevision)
       const parts = this.#resources[at]!.parts.map((part) => part.end())
       const text = stored && (await large.read(stored.value))
       resources.push({ nowMs: stamp.atMs, text, fence: stored?.fence ?? 0, fenceFloor, parts })
@@ -132,6 +154,20 @@ export class OpenedResources {
     const hearers = this.#hearers().kvs.map(({ key }) => key.slice(keys.hearers.key.length))
     const alive = new Set([...this.#sessions].filter(([, found]) => found().kvs.length > 0).map(([session]) => session))
     return { policyVersion, hearers: hearers.filter((each) => each !== process), alive, resources }
+  }
+
+  /** Which processes these sessions are at. */
+  async processesOf(sessions: readonly string[]): Promise<readonly string[]> {
+    const { etcd, keys } = this.#around
+    const processes = new Set<string>()
+    for (let from = 0; from < sessions.length; from += SESSIONS_AT_ONCE) {
+      const reads = new Reads(false)
+      const some = sessions.slice(from, from + SESSIONS_AT_ONCE)
+      const found = some.map((session) => reads.add({ key: keys.aliveOne(session) }))
+      if (!this.#recall(reads)) await reads.run(etcd)
+      for (const each of found) for (const { value } of each().kvs) processes.add(value)
+    }
+    return [...processes]
   }
 
   /** Reads on, of one of them. */
@@ -142,11 +178,11 @@ export class OpenedResources {
     const first = new Reads(isSerializable)
     const isUnchanged = this.#unchanged(address, first)
     const part = begin(first)
-    await first.run(etcd)
+    if (!this.#recall(first)) await first.run(etcd)
     isUnchanged()
     const second = new Reads(isSerializable)
     part.go(second)
-    if (second.size === 0) return part
+    if (this.#recall(second)) return part
     const isStillUnchanged = this.#unchanged(address, second)
     await second.run(etcd)
     isStillUnchanged()
@@ -173,7 +209,7 @@ export class OpenedResources {
       const key = keys.aliveOne(session)
       comparisons.push({ key, target: 'create', is: isAlive ? 'greater' : 'equal', revision: 0 })
     }
-    return unique(comparisons)
+    return unique([...comparisons, ...this.#recollection.comparisons])
   }
 
   #left(told: ReadonlySet<string>): readonly Pick<Comparison, 'key' | 'end'>[] {
@@ -190,10 +226,22 @@ export class OpenedResources {
   async #readParts(): Promise<void> {
     const second = new Reads(this.#how !== 'read')
     for (const { parts } of this.#resources) for (const part of parts) part.go(second)
-    if (second.size === 0) return
+    if (this.#recall(second)) return
     const checks = this.#openings.map(({ address }) => this.#unchanged(address, second))
     await second.run(this.#around.etcd)
     for (const check of checks) check()
+  }
+
+  #recall(reads: Reads): boolean {
+    // What is only looked at is not compared by a commit.
+    if (this.#how === 'read') return reads.size === 0
+    return this.#recollection.recall(reads, this.revision)
+  }
+
+  /** Where a resource is not there, nothing of it is. */
+  #newOnes(): ReadonlyMap<string, Copy> {
+    const missing = this.#found.filter(({ stored }) => stored === undefined)
+    return new Map(missing.map(({ address }) => [pathOf(address), new Copy()]))
   }
 
   /** Reads the resource once more; whoever calls what is returned learns of a change. */
@@ -206,6 +254,7 @@ export class OpenedResources {
   }
 }
 
+const SESSIONS_AT_ONCE = 2_000
 /** Those of more processes are compared all together. */
 const MANY = 8
 

@@ -7,6 +7,8 @@ export class Reads {
   readonly #isSerializable: boolean
   #outcomes: readonly Outcome[] = []
   revision = 0
+  /** Nothing was read: it was known here. */
+  isRecalled = false
 
   constructor(isSerializable: boolean) {
     this.#isSerializable = isSerializable
@@ -34,6 +36,19 @@ export class Reads {
   take(outcomes: readonly Outcome[], revision: number): void {
     this.#outcomes = outcomes
     this.revision = revision
+  }
+
+  /** Answers all of them by what is known here, as of that revision. False, and nothing is answered, where one is not known. */
+  recall(find: (range: RangeOptions) => Found | undefined, revision: number): boolean {
+    const outcomes: Outcome[] = []
+    for (const operation of this.#operations) {
+      const range = 'range' in operation ? find(operation.range) : undefined
+      if (!range) return false
+      outcomes.push({ range })
+    }
+    this.take(outcomes, revision)
+    this.isRecalled = true
+    return true
   }
 
   async run(etcd: Etcd): Promise<this> {

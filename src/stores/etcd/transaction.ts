@@ -19,7 +19,6 @@ import { type Around, OpenedResources } from './opening.ts'
 import { isSmall } from './operations.ts'
 import { beginPart } from './parts.ts'
 import { readPolicy } from './policy.ts'
-import { Reads } from './reads.ts'
 
 /** Where a commit is too large, what takes more operations than this goes by a journal. */
 const FEW = 60
@@ -50,16 +49,19 @@ export class EtcdTransaction implements Transaction {
     this.#openings = taken
     this.#how = how
     const name = JSON.stringify(taken)
-    const isSerializable = how !== 'read' && !this.#isRepeated
-    this.#opened =
-      this.#found?.name === name
-        ? this.#found.opened
-        : await new OpenedResources(this.#around, taken, { how, isSerializable }).run()
+    const isFirst = how !== 'read' && !this.#isRepeated
+    this.#opened = this.#found?.name === name ? this.#found.opened : await this.#openedBy(taken, isFirst)
     const opened = await this.#opened.opened()
     for (const [at, resource] of opened.resources.entries())
       for (const part of resource?.parts ?? []) this.#note(taken[at]!.address, part)
     const leftOut = openings.slice(taken.length).map(() => undefined)
     return { ...opened, resources: [...opened.resources, ...leftOut] }
+  }
+
+  /** At first by what is known here, or by what one member knows; where that was not so, by what a quorum says. */
+  async #openedBy(openings: readonly Opening[], isFirst: boolean): Promise<OpenedResources> {
+    const opened = new OpenedResources(this.#around, openings, { how: this.#how, isSerializable: isFirst })
+    return isFirst && opened.recall() ? opened : opened.run()
   }
 
   async read(address: Address, wanted: Wanted): Promise<Part> {
@@ -74,28 +76,24 @@ export class EtcdTransaction implements Transaction {
     return (await readPolicy(this.#around))!
   }
 
-  async processesOf(sessions: readonly string[]): Promise<readonly string[]> {
-    const { etcd, keys } = this.#around
-    const processes = new Set<string>()
-    for (let from = 0; from < sessions.length; from += SESSIONS_AT_ONCE) {
-      const reads = new Reads(false)
-      const some = sessions.slice(from, from + SESSIONS_AT_ONCE)
-      const found = some.map((session) => reads.add({ key: keys.aliveOne(session) }))
-      await reads.run(etcd)
-      for (const each of found) for (const { value } of each().kvs) processes.add(value)
-    }
-    return [...processes]
+  processesOf(sessions: readonly string[]): Promise<readonly string[]> {
+    return this.#opened!.processesOf(sessions)
   }
 
   async commit(changes: readonly Change[]): Promise<void> {
-    const { etcd, index, journal } = this.#around
+    const { copies, etcd, index, journal, surroundings } = this.#around
     const opened = this.#opened!
+    // They are no longer what they were, or nobody knows what they are.
+    for (const path of opened.paths) copies.drop(path)
     const plan = await this.#planOf(changes)
     const options = { how: this.#how, isSerializable: false }
     const next = new OpenedResources(this.#around, this.#openings, options)
     const told = new Set(changes.flatMap(({ letter }) => letter?.to ?? []))
     const compare = [...opened.comparisons(told), ...plan.marks.map((key) => isThere(key))]
-    const txn = { compare, success: plan.operations, failure: next.reads.operations }
+    const { inCommit } = surroundings
+    // Those that go together are seldom anybody else's: to ask for all of them with every commit would be in vain.
+    const failure = this.#how === 'free' ? [] : next.reads.operations
+    const txn = { compare, success: [...inCommit, ...plan.operations], failure }
     const { succeeded, revision, outcomes } = await etcd.txn(txn).catch((error) => {
       const failure = failedCommit(error)
       if (!(failure instanceof UnknownOutcome)) this.#discard(plan)
@@ -104,9 +102,11 @@ export class EtcdTransaction implements Transaction {
     if (!succeeded) {
       this.#discard(plan)
       next.reads.take(outcomes, revision)
-      this.failed = { name: JSON.stringify(this.#openings), opened: next }
+      if (failure.length > 0) this.failed = { name: JSON.stringify(this.#openings), opened: next }
       throw new Conflict('somebody else was first')
     }
+    surroundings.committed(outcomes, opened.metaFound, revision)
+    if (plan.journals.length === 0) copies.committed(opened.copies, plan.operations, revision)
     for (const { change, head } of plan.written) {
       const { seenMs, stored, stamp } = opened.of(change.address)
       const times = { ...stamp, atMs: change.nowMs, dueAtMs: stored?.dueAtMs }
@@ -224,7 +224,6 @@ export class EtcdTransaction implements Transaction {
   }
 }
 
-const SESSIONS_AT_ONCE = 2_000
 /** A transaction has 128 comparisons, and the more there are the fewer operations; reads that are more than 128 cost a commit. */
 const COMPARISONS = 90
 const READS = 124

@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { Copies, Copy } from './copies.ts'
+import type { KeyValue, Operation } from './etcd.ts'
+import { Keys } from './keys.ts'
+
+const keys = new Keys('p/')
+const at = { namespace: 'n', resource: 'r' }
+const put = (key: string, value = ''): Operation => ({ put: { key, value } })
+
+test('a copy finds what etcd would find, whatever was put and deleted', () => {
+  const name = fc.constantFrom('a', 'a/1', 'a/2', 'a/3', 'b', 'b/1', 'c')
+  const range = fc.constantFrom({ key: 'a/', end: 'a0' }, { key: 'a', end: 'c' }, { key: 'b/', end: 'b0' })
+  const operation = fc.oneof(
+    fc.record({ put: fc.record({ key: name, value: fc.string() }) }),
+    fc.record({ delete: fc.oneof(fc.record({ key: name }), range) }),
+  )
+  fc.assert(
+    fc.property(
+      fc.array(fc.array(operation)),
+      range,
+      name,
+      fc.integer({ min: 1, max: 3 }),
+      (commits, wanted, one, limit) => {
+        const naive = new Map<string, KeyValue>()
+        let copy = new Copy()
+        for (const [at, operations] of commits.entries()) {
+          const revision = at + 1
+          copy = copy.after(operations, revision)
+          for (const each of operations) {
+            if ('put' in each) {
+              const { key, value } = each.put
+              const createRevision = naive.get(key)?.createRevision ?? revision
+              naive.set(key, { key, value, createRevision, modRevision: revision, lease: 0 })
+            } else {
+              const { key, end = `${key}\0` } = each.delete as { key: string; end?: string }
+              for (const there of [...naive.keys()]) if (there >= key && there < end) naive.delete(there)
+            }
+          }
+        }
+        const inRange = [...naive.values()].filter(({ key }) => key >= wanted.key && key < wanted.end)
+        inRange.sort((a, b) => (a.key < b.key ? -1 : 1))
+        expect(copy.find(wanted)).toEqual({ kvs: inRange, count: inRange.length })
+        expect(copy.find({ ...wanted, limit })).toEqual({ kvs: inRange.slice(0, limit), count: inRange.length })
+        expect(copy.find({ key: one }).kvs[0]).toEqual(naive.get(one))
+        expect(copy.size).toBe(naive.size)
+      },
+    ),
+  )
+})
+
+test('a copy is as its last commit left it, and gone when somebody else has changed the resource', () => {
+  const copies = new Copies(keys)
+  const others = put(keys.resource({ ...at, resource: 'other' }), 'of somebody else')
+  copies.committed(new Map([['n/r', new Copy()]]), [put(keys.resource(at), 'first'), others, put(keys.meta)], 7)
+  expect(copies.of('n/other')).toBeUndefined()
+  expect(copies.of('n/r')!.find({ key: keys.resource(at) }).kvs).toMatchObject([{ value: 'first', modRevision: 7 }])
+  copies.heard('n/r', 7)
+  expect(copies.of('n/r')).toMatchObject({ modRevision: 7, size: 1 })
+  copies.heard('n/r', 8)
+  expect(copies.of('n/r')).toBeUndefined()
+})
+
+test('what a commit did not change keeps its revision; what is forgotten has no copy', () => {
+  const copies = new Copies(keys)
+  copies.committed(new Map([['n/r', new Copy()]]), [put(keys.resource(at))], 7)
+  const both = () => new Map([['n/r', copies.of('n/r')!]])
+  copies.committed(both(), [], 8)
+  expect(copies.of('n/r')).toMatchObject({ modRevision: 7 })
+  copies.committed(both(), [{ delete: { key: keys.resource(at) } }], 9)
+  expect(copies.of('n/r')).toBeUndefined()
+})
+
+test('there are no more copies than there is room for: those that were used last stay', () => {
+  const copies = new Copies(keys)
+  const many = Array.from({ length: 25_000 }, (_, waiter) => put(keys.waiter(at, 'lock', waiter)))
+  const large = (resource: string) => {
+    const operations = many.map((each) =>
+      put((each as { put: { key: string } }).put.key.replace('/r/', `/${resource}/`)),
+    )
+    copies.committed(new Map([[`n/${resource}`, new Copy()]]), operations, 1)
+  }
+  large('first')
+  large('second')
+  copies.of('n/first')
+  large('third')
+  expect(['first', 'second', 'third'].map((each) => copies.of(`n/${each}`) !== undefined)).toEqual([true, false, true])
+})

@@ -1,0 +1,144 @@
+import type { Found, KeyValue, Operation, RangeOptions } from './etcd.ts'
+import { type Keys, pathIn } from './keys.ts'
+
+/** All copies together have no more keys than this: those that were used least recently go. */
+const KEYS = 50_000
+
+/** A resource as this process has left it: each of its keys. */
+export class Copy {
+  /** Of the resource itself, which every commit on it changes; 0 where it is not there. */
+  readonly modRevision: number
+  readonly #byKey: Map<string, KeyValue>
+  /** In order. */
+  readonly #keys: string[]
+
+  constructor(modRevision = 0, byKey = new Map<string, KeyValue>(), keys: string[] = []) {
+    this.modRevision = modRevision
+    this.#byKey = byKey
+    this.#keys = keys
+  }
+
+  get size(): number {
+    return this.#keys.length
+  }
+
+  /** What etcd would find. */
+  find({ key, end, limit = Infinity }: RangeOptions): Found {
+    if (end === undefined) {
+      const kv = this.#byKey.get(key)
+      return kv ? { kvs: [kv], count: 1 } : NOTHING
+    }
+    const from = this.#placeOf(key)
+    const to = this.#placeOf(end)
+    if (from === to) return NOTHING
+    const kvs = this.#keys.slice(from, Math.min(to, from + limit)).map((each) => this.#byKey.get(each)!)
+    return { kvs, count: to - from }
+  }
+
+  /** As it is after a commit that has done this to it. The copy itself is used up. */
+  after(operations: readonly Operation[], revision: number): Copy {
+    for (const operation of operations) {
+      if ('put' in operation) this.#put(operation.put.key, operation.put.value, revision)
+      else if ('delete' in operation) this.#delete(operation.delete)
+    }
+    return new Copy(revision, this.#byKey, this.#keys)
+  }
+
+  #put(key: string, value: string, revision: number): void {
+    const before = this.#byKey.get(key)
+    this.#byKey.set(key, {
+      key,
+      value,
+      createRevision: before?.createRevision ?? revision,
+      modRevision: revision,
+      lease: 0,
+    })
+    if (!before) this.#keys.splice(this.#placeOf(key), 0, key)
+  }
+
+  #delete({ key, end }: { readonly key: string; readonly end?: string }): void {
+    const from = this.#placeOf(key)
+    const isThere = end !== undefined || this.#byKey.has(key)
+    const to = end === undefined ? from + (isThere ? 1 : 0) : this.#placeOf(end)
+    for (const gone of this.#keys.splice(from, to - from)) this.#byKey.delete(gone)
+  }
+
+  /** Where the first key stands that does not come before this one. */
+  #placeOf(key: string): number {
+    let [from, to] = [0, this.#keys.length]
+    while (from < to) {
+      const middle = (from + to) >>> 1
+      if (this.#keys[middle]! < key) from = middle + 1
+      else to = middle
+    }
+    return from
+  }
+}
+
+const NOTHING: Found = { kvs: [], count: 0 }
+
+/**
+ * Resources that this process was the last to change, as far as it has heard. A step on one of them is decided without reading
+ * it: the commit compares its revision, as it always does, and nothing of a resource is changed without that.
+ */
+export class Copies {
+  readonly #keys: Keys
+  /** By the path of the resource; who was used last comes last. */
+  readonly #copies = new Map<string, Copy>()
+  #size = 0
+
+  constructor(keys: Keys) {
+    this.#keys = keys
+  }
+
+  of(path: string): Copy | undefined {
+    const copy = this.#copies.get(path)
+    if (!copy) return undefined
+    this.#copies.delete(path)
+    this.#copies.set(path, copy)
+    return copy
+  }
+
+  drop(path: string): void {
+    this.#size -= this.#copies.get(path)?.size ?? 0
+    this.#copies.delete(path)
+  }
+
+  /** It has changed at this revision. */
+  heard(path: string, revision: number): void {
+    if ((this.#copies.get(path)?.modRevision ?? revision) < revision) this.drop(path)
+  }
+
+  /** A commit was made on these, each as the copy had it. */
+  committed(copies: ReadonlyMap<string, Copy>, operations: readonly Operation[], revision: number): void {
+    const changes = new Map<string, Operation[]>()
+    for (const operation of operations) {
+      const path = pathIn(keyOf(operation), this.#keys)
+      if (path === undefined || !copies.has(path)) continue
+      const some = changes.get(path)
+      if (some) some.push(operation)
+      else changes.set(path, [operation])
+    }
+    for (const [path, copy] of copies) {
+      const some = changes.get(path)
+      this.drop(path)
+      this.#put(path, some ? copy.after(some, revision) : copy)
+    }
+  }
+
+  #put(path: string, copy: Copy): void {
+    // One that is not there is not known by its keys.
+    if (copy.size === 0) return
+    this.#copies.set(path, copy)
+    this.#size += copy.size
+    for (const [oldest] of this.#copies) {
+      if (this.#size <= KEYS) return
+      this.drop(oldest)
+    }
+  }
+}
+
+function keyOf(operation: Operation): string {
+  if ('put' in operation) return operation.put.key
+  return 'delete' in operation ? operation.delete.key : ''
+}

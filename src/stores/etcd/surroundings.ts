@@ -1,0 +1,92 @@
+import type { Timing } from '../timing.ts'
+import type { Found, Operation, Outcome, RangeOptions } from './etcd.ts'
+import { foundIn } from './found.ts'
+import type { Keys } from './keys.ts'
+import type { Mailbox } from './mailbox.ts'
+import type { Reads } from './reads.ts'
+
+/** What all processes know of the store. */
+export interface Meta {
+  readonly format: number
+  readonly id: string
+  readonly policyVersion: number
+  /** Fences are above it, whatever the revision is: raised where a store was restored from a copy. */
+  readonly floor: number
+}
+
+/** Older than this, it is read again: a commit on old news is a commit in vain. */
+const FRESH_MS = 1_000
+
+interface Known {
+  readonly meta: Found
+  readonly hearers: Found
+  /** As they were at this revision, and with all letters that had come by then. */
+  readonly revision: number
+  readonly readAtMs: number
+}
+
+/** What every opening has beside its resources: the meta key, who hears of everything, and the letters for this process. */
+export class Surroundings {
+  readonly #keys: Keys
+  readonly #mailbox: Mailbox
+  readonly #timing: Timing
+  #known: Known | undefined
+
+  constructor(keys: Keys, mailbox: Mailbox, timing: Timing) {
+    this.#keys = keys
+    this.#mailbox = mailbox
+    this.#timing = timing
+  }
+
+  /** What was read last; nothing where that is too long ago. */
+  get known(): Known | undefined {
+    const known = this.#known
+    return known && this.#timing.monoMs() < known.readAtMs + FRESH_MS ? known : undefined
+  }
+
+  /** To be read with others. Once that is done, `received` resolves when all letters among it were told. */
+  addTo(reads: Reads, isSerializable: boolean): SurroundingsReading {
+    const meta = reads.add({ key: this.#keys.meta })
+    const hearers = reads.add(this.#hearers)
+    const received = reads.addOperation(this.#mailbox.reading(isSerializable), (outcome) => {
+      const { revision } = reads
+      if (!reads.isRecalled) this.#know({ meta: meta(), hearers: hearers(), revision })
+      return this.#mailbox.receive(foundIn(outcome), revision)
+    })
+    return { meta, hearers, received }
+  }
+
+  /** To come first in a commit that compares the meta key. */
+  get inCommit(): readonly Operation[] {
+    return [this.#mailbox.reading(false), { range: this.#hearers }]
+  }
+
+  /** What a commit has found of that. */
+  committed([mail, hearers]: readonly Outcome[], meta: Found, revision: number): void {
+    this.#know({ meta, hearers: foundIn(hearers), revision })
+    void this.#mailbox.receive(foundIn(mail), revision)
+  }
+
+  /** What is known of such a key without reading it. */
+  find({ key }: RangeOptions): Found | undefined {
+    if (key === this.#keys.meta) return this.known?.meta
+    if (key === this.#keys.hearers.key) return this.known?.hearers
+    return key === this.#mailbox.key ? NOTHING_NEW : undefined
+  }
+
+  get #hearers(): RangeOptions {
+    return { ...this.#keys.hearers, keysOnly: true }
+  }
+
+  #know(known: Omit<Known, 'readAtMs'>): void {
+    if (known.revision >= (this.#known?.revision ?? 0)) this.#known = { ...known, readAtMs: this.#timing.monoMs() }
+  }
+}
+
+const NOTHING_NEW: Found = { kvs: [], count: 0 }
+
+interface SurroundingsReading {
+  readonly meta: () => Found
+  readonly hearers: () => Found
+  readonly received: () => Promise<void>
+}
