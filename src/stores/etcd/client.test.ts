@@ -25,14 +25,14 @@ describe('a transaction', () => {
     const first = await create('ä 🎈')
     expect(first).toEqual({ succeeded: true, revision: expect.any(Number), outcomes: [undefined] })
     const { revision } = first
-    const kv = { key: 'one/a', value: 'ä 🎈', createRevision: revision, modRevision: revision, lease: 0 }
+    const kv = { key: 'one/a', value: 'ä 🎈', createRevision: revision, modRevision: revision, version: 1, lease: 0 }
     expect(await create('other')).toEqual({
       succeeded: false,
       revision,
       outcomes: [{ range: { kvs: [kv], count: 1 } }],
     })
     expect((await put(etcd, 'one/a', '')).revision).toBe(revision + 1)
-    expect(await list(etcd, 'one/')).toEqual([{ ...kv, value: '', modRevision: revision + 1 }])
+    expect(await list(etcd, 'one/')).toEqual([{ ...kv, value: '', modRevision: revision + 1, version: 2 }])
   })
 
   test('compares revisions of a key, and of all keys in a range', async () => {
@@ -52,10 +52,10 @@ describe('a transaction', () => {
     expect(await holds('less', 'mod', revision + 2, 'two/z')).toBe(true)
   })
 
-  test('reads ranges: limited, counted, keys only, in the order in which they were made or changed', async () => {
+  test('reads ranges: limited, counted, keys only, those that were put since, in the order of that', async () => {
     const etcd = openedEtcd(url)
     for (const key of ['three/c', 'three/a', 'three/b']) await put(etcd, key)
-    await put(etcd, 'three/c', 'again')
+    const { revision } = await put(etcd, 'three/a', 'again')
     const range = { key: 'three/', end: 'three0' }
     const { outcomes } = await etcd.txn({
       compare: [],
@@ -63,20 +63,21 @@ describe('a transaction', () => {
         { range },
         { range: { ...range, limit: 2 } },
         { range: { ...range, countOnly: true } },
-        { range: { ...range, keysOnly: true, sort: 'create' } },
-        { range: { ...range, sort: 'mod' } },
+        { range: { ...range, keysOnly: true, sort: 'mod' } },
+        { range: { ...range, sort: 'mod', minModRevision: revision - 1 } },
         { range: { ...range, serializable: true } },
       ],
     })
     const keys = outcomes.map((outcome) => foundIn(outcome).map(({ key, value }) => `${key.slice(6)}=${value}`))
     expect(keys).toEqual([
-      ['a=three/a', 'b=three/b', 'c=again'],
-      ['a=three/a', 'b=three/b'],
+      ['a=again', 'b=three/b', 'c=three/c'],
+      ['a=again', 'b=three/b'],
       [],
-      ['c=', 'a=', 'b='],
-      ['a=three/a', 'b=three/b', 'c=again'],
-      ['a=three/a', 'b=three/b', 'c=again'],
+      ['c=', 'b=', 'a='],
+      ['b=three/b', 'a=again'],
+      ['a=again', 'b=three/b', 'c=three/c'],
     ])
+    expect(foundIn(outcomes[0]).map(({ version }) => version)).toEqual([2, 1, 1])
     expect(outcomes.map((outcome) => outcome && 'range' in outcome && outcome.range.count)).toEqual(Array(6).fill(3))
   })
 

@@ -31,7 +31,8 @@ test('a copy finds what etcd would find, whatever was put and deleted', () => {
             if ('put' in each) {
               const { key, value } = each.put
               const createRevision = naive.get(key)?.createRevision ?? revision
-              naive.set(key, { key, value, createRevision, modRevision: revision, lease: 0 })
+              const version = (naive.get(key)?.version ?? 0) + 1
+              naive.set(key, { key, value, createRevision, modRevision: revision, version, lease: 0 })
             } else {
               const { key, end = `${key}\0` } = each.delete as { key: string; end?: string }
               for (const there of [...naive.keys()]) if (there >= key && there < end) naive.delete(there)

@@ -51,6 +51,7 @@ export class Copy {
       value,
       createRevision: before?.createRevision ?? revision,
       modRevision: revision,
+      version: (before?.version ?? 0) + 1,
       lease: 0,
     })
     if (!before) this.#keys.splice(this.#placeOf(key), 0, key)

@@ -6,6 +6,8 @@ export interface KeyValue {
   readonly value: string
   readonly createRevision: number
   readonly modRevision: number
+  /** How often it was put since it was made. */
+  readonly version: number
   /** 0 where it hangs off none. */
   readonly lease: number
 }
@@ -20,10 +22,10 @@ export interface RangeOptions extends Keys {
   readonly limit?: number
   readonly keysOnly?: boolean
   readonly countOnly?: boolean
-  /** Only keys that were made by this revision or a later one. */
-  readonly minCreateRevision?: number
-  /** Ascending. Default: by key. */
-  readonly sort?: 'create' | 'mod'
+  /** Only keys that were put at this revision or a later one. */
+  readonly minModRevision?: number
+  /** In the order in which they were put last. Default: by key. */
+  readonly sort?: 'mod'
   /** As this member has it, which may be old: no quorum is asked. A transaction of reads is that where all of them are. */
   readonly serializable?: boolean
 }

@@ -169,6 +169,15 @@ export class Keys {
     return under(`${this.allMail.key}${process}/`)
   }
 
+  letter(process: string, name: string): string {
+    return `${this.mail(process).key}${name}`
+  }
+
+  /** Put with whatever is sent to a process. etcd counts how often. */
+  bell(process: string): string {
+    return this.letter(process, 'bell')
+  }
+
   /** Those who are there, each under a lease of its own. */
   get processes(): Range {
     return under(`${this.prefix}process/`)

@@ -1,6 +1,6 @@
 import type { Receiver } from '../remote/index.ts'
 import type { Timing } from '../timing.ts'
-import type { Etcd, Found, Operation } from './etcd.ts'
+import type { Etcd, Found, KeyValue, Operation, WatchEvent } from './etcd.ts'
 import { foundIn } from './found.ts'
 import type { Keys } from './keys.ts'
 import type { LargeValues } from './large-values.ts'
@@ -17,13 +17,13 @@ interface MailboxOptions {
 const LOOK_MS = 1_000
 const AGAIN_MS = 300
 /** What was read is deleted when so much time has passed, together. */
-const CLEAR_MS = 50
+const CLEAR_MS = 500
 const CLEAR_AT_ONCE = 1_000
 
 /**
  * How letters reach this process: as keys of its own, written in the transaction that they tell of, and deleted when they
- * were read. The watch is only a bell; what is told is always what was read, in the order of the commits. So whatever a watch loses,
- * nothing is told in the wrong order.
+ * were read. With them a key is put that is always the same, the bell, and etcd counts how often. So what a watch brings is told at once
+ * where it is the next by that count; where it is not, the watch has lost something, and all that has come is read, in the order of the commits.
  */
 export class Mailbox {
   readonly #options: MailboxOptions
@@ -36,6 +36,8 @@ export class Mailbox {
   #toDelete: Operation[] = []
   #reading: Promise<void> | undefined
   #isRung = false
+  /** As it was when letters were received last. */
+  #bell: KeyValue | undefined
   #rungTo = 0
   #shouldRingTo = 0
   #cancelWatch: (() => void) | undefined
@@ -61,13 +63,15 @@ export class Mailbox {
   /** Reads what has come since it was last read: to be part of a transaction. */
   reading(serializable: boolean): Operation {
     const { keys, process } = this.#options
-    return { range: { ...keys.mail(process), sort: 'create', minCreateRevision: this.#readTo + 1, serializable } }
+    return { range: { ...keys.mail(process), sort: 'mod', minModRevision: this.#readTo + 1, serializable } }
   }
 
   /** What such a read has found. Resolves when it was told. */
   receive({ kvs }: Found, revision: number): Promise<void> {
     // Another read may have brought some of them in between.
-    const fresh = kvs.filter(({ createRevision }) => createRevision > this.#readTo)
+    const all = kvs.filter(({ modRevision }) => modRevision > this.#readTo)
+    const fresh = all.filter(({ key }) => key !== this.#bellKey)
+    this.#bell = all.find(({ key }) => key === this.#bellKey) ?? this.#bell
     this.#readTo = Math.max(this.#readTo, revision)
     for (const { key } of fresh) this.#toDelete.push({ delete: { key } })
     if (fresh.length > 0) this.#clearLater()
@@ -108,7 +112,7 @@ export class Mailbox {
     this.#cancelWatch = etcd.watch(keys.mail(process), this.#readTo + 1, {
       events: (events, revision) => {
         this.#rungTo = Math.max(this.#rungTo, revision)
-        if (events.some(({ type }) => type === 'put')) this.#ring()
+        if (!this.#hear(events)) this.#ring()
       },
       progress: () => {},
       ended: () => {
@@ -118,6 +122,23 @@ export class Mailbox {
         timing.after(AGAIN_MS, () => this.#watch())
       },
     })
+  }
+
+  /** False where something is missing before these. */
+  #hear(events: readonly WatchEvent[]): boolean {
+    const kvs = events.filter(({ type }) => type === 'put').map(({ kv }) => kv)
+    for (const bell of kvs.filter(({ key, modRevision }) => key === this.#bellKey && modRevision > this.#readTo)) {
+      const { createRevision, modRevision, version } = bell
+      const isNext = createRevision === this.#bell?.createRevision && version === this.#bell.version + 1
+      if (!isNext) return false
+      const found = kvs.filter((each) => each.modRevision === modRevision)
+      void this.receive({ kvs: found, count: found.length }, modRevision)
+    }
+    return true
+  }
+
+  get #bellKey(): string {
+    return this.#options.keys.bell(this.#options.process)
   }
 
   /** Reads, and once more where it was rung meanwhile. */
@@ -155,7 +176,7 @@ export class Mailbox {
     const isDeaf = this.#rungTo < this.#shouldRingTo
     const { outcomes, revision } = await this.#options.etcd.txn({ compare: [], success: [this.reading(false)] })
     const found = foundIn(outcomes[0])
-    this.#shouldRingTo = found.kvs.at(-1)?.createRevision ?? 0
+    this.#shouldRingTo = found.kvs.at(-1)?.modRevision ?? 0
     await this.receive(found, revision)
     if (!isDeaf) return
     this.#cancelWatch?.()

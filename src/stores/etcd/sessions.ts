@@ -204,7 +204,8 @@ export class Sessions {
       compare: [{ key: alive.key, target: 'mod', is: 'equal', revision: alive.modRevision }],
       success: [
         { put: { key: alive.key, value: process, lease: alive.lease } },
-        { put: { key: `${keys.mail(alive.value).key}${uniqueName()}`, value: farewell } },
+        { put: { key: keys.letter(alive.value, uniqueName()), value: farewell } },
+        { put: { key: keys.bell(alive.value), value: '' } },
         { put: { key: keys.left(alive.value), value: '' } },
       ],
     })

@@ -192,7 +192,10 @@ export class EtcdTransaction implements Transaction {
     const values = await large.writeLetters(letters)
     for (const [at, letter] of letters.entries()) {
       const value = values[at]!
-      for (const process of letter.to) writes.put(`${keys.mail(process).key}${uniqueName()}`, value)
+      for (const process of letter.to) {
+        writes.put(keys.letter(process, uniqueName()), value)
+        writes.put(keys.bell(process), '')
+      }
     }
   }
 

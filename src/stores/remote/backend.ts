@@ -98,7 +98,7 @@ export interface Receiver {
 export interface Transaction {
   /**
    * Opens resources. Either nobody else changes them until the end of the transaction, or `commit` fails and the transaction
-   * is run again; that goes for every resource in its changes, one that was made and forgotten meanwhile included, and for
+   * is run again, as it does where what was found was old; so nothing counts before the commit. That goes for every resource in its changes, one that was made and forgotten meanwhile included, and for
    * the sessions that were found alive. Before it resolves, every letter that was committed for this process was received,
    * or `commit` fails.
    * One that is not there is given empty. Each one's `nowMs` is read when it is open.

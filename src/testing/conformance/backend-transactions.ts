@@ -56,7 +56,8 @@ export const transactions: readonly BackendCase[] = [
         change('r', { state: written('queue', { waiters: 1, queues: { pull: 1 } }), waiters: appended }),
       )
       const wanted = { what: 'first', operation: 'pull', count: 1 } as const
-      const leaseOf = ({ waiters }: Part) => waiters![0]!.waiter.lease.expiresAtMs!
+      // What is found may be old: it may not have been there then, and the commit fails.
+      const leaseOf = ({ waiters }: Part) => waiters![0]?.waiter.lease.expiresAtMs ?? 0
       const renew = (backend: Backend) =>
         backend.transaction(async (transaction) => {
           const { resources } = await transaction.open([opening('r', { parts: [wanted] })], 'wait')

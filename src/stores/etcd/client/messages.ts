@@ -14,6 +14,7 @@ message KeyValue {
   string key = 1;
   int64 create_revision = 2;
   int64 mod_revision = 3;
+  int64 version = 4;
   string value = 5;
   int64 lease = 6;
 }
@@ -26,7 +27,7 @@ message RangeRequest {
   bool serializable = 7;
   bool keys_only = 8;
   bool count_only = 9;
-  int64 min_create_revision = 12;
+  int64 min_mod_revision = 10;
 }
 message RangeResponse { repeated KeyValue kvs = 2; int64 count = 4; }
 message PutRequest { string key = 1; string value = 2; int64 lease = 3; }

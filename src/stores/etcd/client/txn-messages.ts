@@ -2,7 +2,7 @@ import type { Comparison, KeyValue, Operation, Outcome, RangeOptions, Txn, TxnRe
 import { decoderOf, encoderOf, type Header, type Int64, numberOf, type Rpc } from './messages.ts'
 
 const ASCENDING = 1
-const SORT_TARGETS = { create: 2, mod: 3 } as const
+const SORT_TARGETS = { mod: 3 } as const
 const COMPARE_RESULTS = { equal: 0, greater: 1, less: 2 } as const
 const COMPARE_TARGETS = { create: 1, mod: 2 } as const
 
@@ -11,6 +11,7 @@ export interface KeyValueMessage {
   readonly value: string
   readonly createRevision: Int64
   readonly modRevision: Int64
+  readonly version: Int64
   readonly lease: Int64
 }
 
@@ -45,12 +46,13 @@ export function isSerializable({ success, failure = [] }: Txn): boolean {
   return success.every(isLocal) && failure.every(isLocal)
 }
 
-export function keyValueOf({ key, value, createRevision, modRevision, lease }: KeyValueMessage): KeyValue {
+export function keyValueOf({ key, value, createRevision, modRevision, version, lease }: KeyValueMessage): KeyValue {
   return {
     key,
     value,
     createRevision: numberOf(createRevision),
     modRevision: numberOf(modRevision),
+    version: numberOf(version),
     lease: numberOf(lease),
   }
 }
@@ -89,14 +91,14 @@ function operationMessage(operation: Operation): object {
 }
 
 function rangeMessage(range: RangeOptions): object {
-  const { key, end, limit, keysOnly, countOnly, minCreateRevision, sort, serializable } = range
+  const { key, end, limit, keysOnly, countOnly, minModRevision, sort, serializable } = range
   return {
     key,
     rangeEnd: end,
     limit,
     keysOnly,
     countOnly,
-    minCreateRevision,
+    minModRevision,
     serializable,
     ...(sort && { sortOrder: ASCENDING, sortTarget: SORT_TARGETS[sort] }),
   }
