@@ -24,6 +24,7 @@ import { LargeValues } from './large-values.ts'
 import { Mailbox } from './mailbox.ts'
 import type { Around } from './opening.ts'
 import { readPolicy, writePolicy } from './policy.ts'
+import { ReadAhead } from './read-ahead.ts'
 import { Sessions } from './sessions.ts'
 import { Surroundings } from './surroundings.ts'
 import { EtcdTransaction, type FailedCommit } from './transaction.ts'
@@ -59,6 +60,7 @@ export class EtcdBackend implements Backend {
   readonly #sessions: Sessions
   readonly #around: Around
   readonly #cleaning: Cleaning
+  readonly #readAhead: ReadAhead
 
   constructor(options: EtcdBackendOptions) {
     const { etcd, keys, clock, timing, storeId, compactMs, areLeasesExact } = options
@@ -78,18 +80,21 @@ export class EtcdBackend implements Backend {
       clock,
       timing,
       onLost: (sessions) => this.#lost(sessions),
-      onChanged: (path, revision) => copies.heard(path, revision),
+      onChanged: (address, revision) => this.#readAhead.changed(address, revision),
     })
     this.#attendance = new Attendance({ etcd, keys, timing, process, onMissed: () => this.#mailbox.receiver?.missed() })
     this.#sessions = new Sessions({ etcd, keys, clock, process, uniqueName, areLeasesExact })
     const journal = new Journal(etcd, keys, timing)
+    const surroundings = new Surroundings(keys, this.#mailbox, timing)
+    this.#readAhead = new ReadAhead({ etcd, keys, timing, copies, surroundings })
     this.#around = {
       etcd,
       keys,
       clock,
       index: this.#index,
-      surroundings: new Surroundings(keys, this.#mailbox, timing),
+      surroundings,
       copies,
+      readAhead: this.#readAhead,
       large,
       journal,
       process,
@@ -133,6 +138,10 @@ export class EtcdBackend implements Backend {
         }
       }
     }, byMs)
+  }
+
+  readAhead(address: Address): void {
+    this.#readAhead.read(address)
   }
 
   due(limit: number): Promise<Due> {
@@ -197,6 +206,7 @@ export class EtcdBackend implements Backend {
   async close(): Promise<void> {
     this.#attempts.close()
     this.#cleaning.close()
+    this.#readAhead.close()
     this.#index.close()
     const { timing, etcd } = this.#options
     const tidied = Promise.all([this.#attendance.close(), this.#mailbox.close()])

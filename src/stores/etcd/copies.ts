@@ -8,14 +8,23 @@ const KEYS = 50_000
 export class Copy {
   /** Of the resource itself, which every commit on it changes; 0 where it is not there. */
   readonly modRevision: number
+  /** How often it was read since this process has changed it. */
+  readonly inVain: number
   readonly #byKey: Map<string, KeyValue>
   /** In order. */
   readonly #keys: string[]
 
-  constructor(modRevision = 0, byKey = new Map<string, KeyValue>(), keys: string[] = []) {
+  /** One that is read: all keys that there are. */
+  static of(kvs: readonly KeyValue[], modRevision: number, inVain: number): Copy {
+    const byKey = new Map(kvs.map((kv) => [kv.key, kv]))
+    return new Copy(modRevision, byKey, [...byKey.keys()].sort(), inVain)
+  }
+
+  constructor(modRevision = 0, byKey = new Map<string, KeyValue>(), keys: string[] = [], inVain = 0) {
     this.modRevision = modRevision
     this.#byKey = byKey
     this.#keys = keys
+    this.inVain = inVain
   }
 
   get size(): number {
@@ -105,9 +114,26 @@ export class Copies {
     this.#copies.delete(path)
   }
 
-  /** It has changed at this revision. */
-  heard(path: string, revision: number): void {
-    if ((this.#copies.get(path)?.modRevision ?? revision) < revision) this.drop(path)
+  /** It has changed at this revision. Gives the copy that is not one any more. */
+  heard(path: string, revision: number): Copy | undefined {
+    const copy = this.#copies.get(path)
+    if (!copy || copy.modRevision >= revision) return undefined
+    this.drop(path)
+    return copy
+  }
+
+  put(path: string, copy: Copy): void {
+    // A commit of this process may have come after it was read.
+    if ((this.#copies.get(path)?.modRevision ?? 0) > copy.modRevision) return
+    this.drop(path)
+    // One that is not there is not known by its keys.
+    if (copy.size === 0) return
+    this.#copies.set(path, copy)
+    this.#size += copy.size
+    for (const [oldest] of this.#copies) {
+      if (this.#size <= KEYS) return
+      this.drop(oldest)
+    }
   }
 
   /** A commit was made on these, each as the copy had it. */
@@ -123,18 +149,7 @@ export class Copies {
     for (const [path, copy] of copies) {
       const some = changes.get(path)
       this.drop(path)
-      this.#put(path, some ? copy.after(some, revision) : copy)
-    }
-  }
-
-  #put(path: string, copy: Copy): void {
-    // One that is not there is not known by its keys.
-    if (copy.size === 0) return
-    this.#copies.set(path, copy)
-    this.#size += copy.size
-    for (const [oldest] of this.#copies) {
-      if (this.#size <= KEYS) return
-      this.drop(oldest)
+      this.put(path, some ? copy.after(some, revision) : copy)
     }
   }
 }

@@ -30,7 +30,7 @@ interface IndexOptions {
   /** These sessions are not alive any more. */
   readonly onLost: (sessions: readonly string[]) => void
   /** A resource has changed at this revision. */
-  readonly onChanged: (path: string, revision: number) => void
+  readonly onChanged: (address: Address, revision: number) => void
 }
 
 const PAGE = 2_000
@@ -266,7 +266,7 @@ export class IndexCopy {
   #put(address: Address, { revision, head, seenMs = 0, isOwn = false }: Put): void {
     const path = pathOf(address)
     const known = this.#resources.get(path)
-    if (!isOwn) this.#options.onChanged(path, revision)
+    if (!isOwn) this.#options.onChanged(address, revision)
     // It may have been read since, and its times be known already.
     if (known && known.headRevision > revision) return
     if (!head) this.#resources.delete(path)

@@ -10,6 +10,9 @@ const GONE_MARKS = 32_768
 /** More digits than a time or a ticket has: so they sort as numbers do. */
 const DIGITS = 16
 
+/** Those that a resource has of its own: whoever changes one of them changes the resource too. */
+const OWN = new Set(['resource', 'waiter', 'owner', 'deadline', 'memory', 'answer'])
+
 /** What every key of a store is called. The parts of a key are escaped, so that `/` always stands between two of them. */
 export class Keys {
   readonly prefix: string
@@ -152,6 +155,12 @@ export class Keys {
     return `${this.answers(address).key}${createHash('sha256').update(text).digest('base64url')}`
   }
 
+  /** All that belongs to a resource but itself. */
+  partsOf(address: Address): readonly Range[] {
+    const kinds = [...OWN].filter((kind) => kind !== 'resource')
+    return kinds.map((kind) => under(`${this.prefix}${kind}/${pathOf(address)}/`))
+  }
+
   places(session: string): Range {
     return under(`${this.prefix}place/${escaped(session)}/`)
   }
@@ -233,9 +242,6 @@ export function addressIn(key: string, range: Range): Address {
   const [namespace, resource] = partsIn(key, range)
   return { namespace: namespace!, resource: resource! }
 }
-
-/** Those that a resource has of its own: whoever changes one of them changes the resource too. */
-const OWN = new Set(['resource', 'waiter', 'owner', 'deadline', 'memory', 'answer'])
 
 /** The path of the resource that a key, or a range that begins like this, belongs to. */
 export function pathIn(key: string, { prefix }: Keys): string | undefined {

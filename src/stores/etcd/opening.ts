@@ -8,6 +8,7 @@ import type { Journal } from './journal.ts'
 import { pathOf } from './keys.ts'
 import type { LargeValues } from './large-values.ts'
 import { beginPart, type PartReading } from './parts.ts'
+import type { ReadAhead } from './read-ahead.ts'
 import { Reads } from './reads.ts'
 import { copyOf, type Known, Recollection } from './recollection.ts'
 import type { Meta } from './surroundings.ts'
@@ -17,6 +18,7 @@ import type { Stamp, Times } from './times.ts'
 export interface Around extends Known {
   readonly etcd: Etcd
   readonly clock: Clock
+  readonly readAhead: ReadAhead
   readonly large: LargeValues
   readonly journal: Journal
   readonly process: string
@@ -111,8 +113,10 @@ export class OpenedResources {
   }
 
   /** By what is known here, without reading. False where that is not enough. */
-  recall(): boolean {
-    const { known } = this.#around.surroundings
+  async recall(): Promise<boolean> {
+    const { readAhead, surroundings } = this.#around
+    await readAhead.underWay(this.paths)
+    const { known } = surroundings
     if (!known) return false
     const copies = new Map<string, Copy>()
     for (const { address } of this.#openings) {

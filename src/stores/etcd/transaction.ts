@@ -61,7 +61,7 @@ export class EtcdTransaction implements Transaction {
   /** At first by what is known here, or by what one member knows; where that was not so, by what a quorum says. */
   async #openedBy(openings: readonly Opening[], isFirst: boolean): Promise<OpenedResources> {
     const opened = new OpenedResources(this.#around, openings, { how: this.#how, isSerializable: isFirst })
-    return isFirst && opened.recall() ? opened : opened.run()
+    return isFirst && (await opened.recall()) ? opened : opened.run()
   }
 
   async read(address: Address, wanted: Wanted): Promise<Part> {

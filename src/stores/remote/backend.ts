@@ -47,6 +47,9 @@ export interface Backend {
    */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>, byMs?: number): Promise<Result>
 
+  /** Somebody here is about to ask for this resource, as far as can be told: it may be read before that. */
+  readAhead?(address: Address): void
+
   /** What is due now, at most so many of each, and when the next will be: not later than now where there may be more. */
   due(limit: number): Promise<Due>
   /** Resources that match a query, by name: one more than its limit where there are more. */

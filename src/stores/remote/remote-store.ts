@@ -1,4 +1,4 @@
-import type { AskName, Command, Facts, Policy, Refused, ReplyTo, Standing } from '../../core/index.ts'
+import type { Asker, AskName, Command, Facts, Policy, Refused, ReplyTo, Standing } from '../../core/index.ts'
 import type { OpenStoreOptions } from '../kind.ts'
 import type {
   Address,
@@ -211,8 +211,18 @@ class RemoteStore extends Views implements Store {
 
   #receive(text: string): void {
     const letter = letterFrom(text)
-    if ('moved' in letter) this.#sessions.moved(letter.moved)
-    else this.#deliveries.receive({ ...letter, elsewhere: true })
+    if ('moved' in letter) {
+      this.#sessions.moved(letter.moved)
+      return
+    }
+    // Whoever was granted something while it waited here will claim it.
+    if (letter.events.some((event) => event.type === 'granted' && this.#isHere(event.asker)))
+      this.#backend.readAhead?.(letter)
+    this.#deliveries.receive({ ...letter, elsewhere: true })
+  }
+
+  #isHere({ session }: Asker): boolean {
+    return session !== undefined && this.#sessions.isHere(session)
   }
 
   #tell({ events, dueInMs, namespace, resource, atMs, elsewhere }: StepsLetter): void {

@@ -97,6 +97,8 @@ export const transactions: readonly BackendCase[] = [
     claim: 'those that are open elsewhere or new are left out where nobody is waited for',
     check: async (first, second) => {
       for (const resource of ['a', 'b']) await commit(first, change(resource, { state: written(resource) }))
+      // It has heard of both then. One that opens without having heard learns of it by its commit, and there is none here.
+      await second.counts()
       await first.transaction(async (outer) => {
         await outer.open([opening('a')], 'wait')
         const found = await second.transaction(async (inner) => {

@@ -1,0 +1,115 @@
+import type { Address } from '../store.ts'
+import type { Timing } from '../timing.ts'
+import { type Copies, Copy } from './copies.ts'
+import { resourceFrom } from './document.ts'
+import type { Etcd } from './etcd.ts'
+import { type Keys, pathOf } from './keys.ts'
+import { Reads } from './reads.ts'
+import type { Surroundings } from './surroundings.ts'
+
+interface ReadAheadOptions {
+  readonly etcd: Etcd
+  readonly keys: Keys
+  readonly timing: Timing
+  readonly copies: Copies
+  readonly surroundings: Surroundings
+}
+
+/** A resource with more keys of one kind than this is not read as a whole. */
+const SMALL = 64
+/** What others go on changing is read when they have not for so long. */
+const QUIET_MS = 10
+/** And not more often than this where nothing comes of it here. */
+const IN_VAIN = 8
+/** One that was too large is not looked at for so long. */
+const LARGE_MS = 1_000
+/** So many at a time. */
+const MOST = 200
+
+/**
+ * Reads resources as a whole before somebody here asks for them: one that a waiter of this process was granted, who will claim it; and one that
+ * this process was the last to change, until another did: most often it has a holder here, who will release it. Then that step is
+ * decided without reading.
+ */
+export class ReadAhead {
+  readonly #options: ReadAheadOptions
+  readonly #reading = new Map<string, Promise<void>>()
+  /** How to cancel those that are read soon. */
+  readonly #soon = new Map<string, { readonly cancel: () => void; readonly inVain: number }>()
+  /** Until when they are not looked at. */
+  readonly #large = new Map<string, number>()
+
+  constructor(options: ReadAheadOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when what is being read of them is there. */
+  async underWay(paths: readonly string[]): Promise<void> {
+    for (const path of this.#reading.size > 0 ? paths : []) await this.#reading.get(path)
+  }
+
+  /** Somebody here is about to ask for it. */
+  read(address: Address, inVain = 0): void {
+    const path = pathOf(address)
+    const isLarge = (this.#large.get(path) ?? 0) > this.#options.timing.monoMs()
+    if (isLarge || this.#reading.has(path) || this.#reading.size >= MOST) return
+    const reading = this.#read(address, inVain).then(
+      (copy) => copy && this.#options.copies.put(path, copy),
+      // It is read when it is asked for.
+      () => {},
+    )
+    this.#reading.set(
+      path,
+      reading.finally(() => this.#reading.delete(path)),
+    )
+  }
+
+  /** Another process has changed it. */
+  changed(address: Address, revision: number): void {
+    const { copies, timing } = this.#options
+    const path = pathOf(address)
+    const waiting = this.#soon.get(path)
+    const inVain = waiting?.inVain ?? copies.heard(path, revision)?.inVain
+    if (inVain === undefined || inVain > IN_VAIN || (!waiting && this.#soon.size >= MOST)) return
+    waiting?.cancel()
+    if (!waiting && inVain === 0) {
+      this.read(address, 1)
+      return
+    }
+    const cancel = timing.after(QUIET_MS, () => {
+      this.#soon.delete(path)
+      this.read(address, inVain + 1)
+    })
+    this.#soon.set(path, { cancel, inVain })
+  }
+
+  close(): void {
+    for (const { cancel } of this.#soon.values()) cancel()
+    this.#soon.clear()
+  }
+
+  /** Nothing where it is large, or not there. */
+  async #read(address: Address, inVain: number): Promise<Copy | undefined> {
+    const { etcd, keys, surroundings } = this.#options
+    const reads = new Reads(true)
+    const { received } = surroundings.addTo(reads, true)
+    const resource = reads.add({ key: keys.resource(address) })
+    const parts = keys.partsOf(address).map((range) => reads.add({ ...range, limit: SMALL }))
+    await reads.run(etcd)
+    // Whoever decides on it has been told all that came before.
+    await received()
+    const [kv] = resource().kvs
+    if (!kv || resourceFrom(kv.value).journal !== undefined) return undefined
+    const found = parts.map((part) => part())
+    if (found.some(({ count }) => count > SMALL)) {
+      this.#isLarge(pathOf(address))
+      return undefined
+    }
+    return Copy.of([kv, ...found.flatMap(({ kvs }) => kvs)], kv.modRevision, inVain)
+  }
+
+  #isLarge(path: string): void {
+    if (this.#large.size >= MOST) this.#large.clear()
+    this.#large.set(path, this.#options.timing.monoMs() + LARGE_MS)
+  }
+}
