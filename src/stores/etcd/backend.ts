@@ -1,4 +1,4 @@
-import type { SessionLease } from '../../core/index.ts'
+import type { AskName, SessionLease } from '../../core/index.ts'
 import {
   Attempts,
   type Backend,
@@ -140,8 +140,8 @@ export class EtcdBackend implements Backend {
     }, byMs)
   }
 
-  readAhead(address: Address): void {
-    this.#readAhead.read(address)
+  readAhead(address: Address, asks: readonly AskName[]): void {
+    this.#readAhead.read(address, asks)
   }
 
   due(limit: number): Promise<Due> {

@@ -43,7 +43,7 @@ test('a copy finds what etcd would find, whatever was put and deleted', () => {
         inRange.sort((a, b) => (a.key < b.key ? -1 : 1))
         expect(copy.find(wanted)).toEqual({ kvs: inRange, count: inRange.length })
         expect(copy.find({ ...wanted, limit })).toEqual({ kvs: inRange.slice(0, limit), count: inRange.length })
-        expect(copy.find({ key: one }).kvs[0]).toEqual(naive.get(one))
+        expect(copy.find({ key: one })!.kvs[0]).toEqual(naive.get(one))
         expect(copy.size).toBe(naive.size)
       },
     ),
@@ -55,11 +55,32 @@ test('a copy is as its last commit left it, and gone when somebody else has chan
   const others = put(keys.resource({ ...at, resource: 'other' }), 'of somebody else')
   copies.committed(new Map([['n/r', new Copy()]]), [put(keys.resource(at), 'first'), others, put(keys.meta)], 7)
   expect(copies.of('n/other')).toBeUndefined()
-  expect(copies.of('n/r')!.find({ key: keys.resource(at) }).kvs).toMatchObject([{ value: 'first', modRevision: 7 }])
+  expect(copies.of('n/r')!.find({ key: keys.resource(at) })!.kvs).toMatchObject([{ value: 'first', modRevision: 7 }])
   copies.heard('n/r', 7)
   expect(copies.of('n/r')).toMatchObject({ modRevision: 7, size: 1 })
   copies.heard('n/r', 8)
   expect(copies.of('n/r')).toBeUndefined()
+})
+
+test('of a copy that was read, only what lies within what was read is known', () => {
+  const waiter = {
+    key: keys.waiter(at, 'lock', 1),
+    value: '1',
+    createRevision: 3,
+    modRevision: 3,
+    version: 1,
+    lease: 0,
+  }
+  const copy = Copy.of([waiter], [{ key: keys.resource(at) }, keys.waiters(at)], { modRevision: 3, inVain: 1 })
+  expect(copy.find(keys.queue(at, 'lock'))).toEqual({ kvs: [waiter], count: 1 })
+  expect(copy.find(keys.queue(at, 'pull'))).toEqual({ kvs: [], count: 0 })
+  expect(copy.find({ key: keys.resource(at) })).toEqual({ kvs: [], count: 0 })
+  expect(copy.find(keys.memories(at))).toBeUndefined()
+  expect(copy.find({ key: keys.deadlines(at).key, end: keys.waiters(at).end! })).toBeUndefined()
+  const after = copy.after([{ delete: { key: waiter.key } }, put(keys.resource(at))], 4)
+  expect(after).toMatchObject({ modRevision: 4, inVain: 0 })
+  expect(after.find(keys.waiters(at))).toEqual({ kvs: [], count: 0 })
+  expect(after.find(keys.memories(at))).toBeUndefined()
 })
 
 test('what a commit did not change keeps its revision; what is forgotten has no copy', () => {

@@ -1,10 +1,10 @@
-import type { Found, KeyValue, Operation, RangeOptions } from './etcd.ts'
+import type { Found, KeyValue, Operation, Keys as Range, RangeOptions } from './etcd.ts'
 import { type Keys, pathIn } from './keys.ts'
 
 /** All copies together have no more keys than this: those that were used least recently go. */
 const KEYS = 50_000
 
-/** A resource as this process has left it: each of its keys. */
+/** A resource as this process has left or read it: its keys, all of them or those in some ranges. */
 export class Copy {
   /** Of the resource itself, which every commit on it changes; 0 where it is not there. */
   readonly modRevision: number
@@ -13,26 +13,34 @@ export class Copy {
   readonly #byKey: Map<string, KeyValue>
   /** In order. */
   readonly #keys: string[]
+  /** Where all keys are known; nothing: everywhere. */
+  readonly #known: readonly Range[] | undefined
 
-  /** One that is read: all keys that there are. */
-  static of(kvs: readonly KeyValue[], modRevision: number, inVain: number): Copy {
-    const byKey = new Map(kvs.map((kv) => [kv.key, kv]))
-    return new Copy(modRevision, byKey, [...byKey.keys()].sort(), inVain)
+  /** One that was read: all keys in these ranges. */
+  static of(kvs: readonly KeyValue[], known: readonly Range[], { modRevision, inVain }: Origin): Copy {
+    const copy = new Copy({ modRevision, inVain }, known)
+    for (const kv of kvs) copy.#byKey.set(kv.key, kv)
+    copy.#keys.push(...[...copy.#byKey.keys()].sort())
+    return copy
   }
 
-  constructor(modRevision = 0, byKey = new Map<string, KeyValue>(), keys: string[] = [], inVain = 0) {
+  /** `before`: what it was then, which is used up. */
+  constructor({ modRevision, inVain }: Origin = NEW, known?: readonly Range[], before?: Copy) {
     this.modRevision = modRevision
-    this.#byKey = byKey
-    this.#keys = keys
     this.inVain = inVain
+    this.#known = known
+    this.#byKey = before ? before.#byKey : new Map()
+    this.#keys = before ? before.#keys : []
   }
 
   get size(): number {
     return this.#keys.length
   }
 
-  /** What etcd would find. */
-  find({ key, end, limit = Infinity }: RangeOptions): Found {
+  /** What etcd would find; nothing where that is not known. */
+  find({ key, end, limit = Infinity }: RangeOptions): Found | undefined {
+    const isWithin = (range: Range) => key >= range.key && (end ?? key) <= (range.end ?? range.key)
+    if (this.#known && !this.#known.some(isWithin)) return undefined
     if (end === undefined) {
       const kv = this.#byKey.get(key)
       return kv ? { kvs: [kv], count: 1 } : NOTHING
@@ -50,7 +58,7 @@ export class Copy {
       if ('put' in operation) this.#put(operation.put.key, operation.put.value, revision)
       else if ('delete' in operation) this.#delete(operation.delete)
     }
-    return new Copy(revision, this.#byKey, this.#keys)
+    return new Copy({ modRevision: revision, inVain: 0 }, this.#known, this)
   }
 
   #put(key: string, value: string, revision: number): void {
@@ -86,6 +94,9 @@ export class Copy {
 }
 
 const NOTHING: Found = { kvs: [], count: 0 }
+const NEW: Origin = { modRevision: 0, inVain: 0 }
+
+type Origin = Pick<Copy, 'modRevision' | 'inVain'>
 
 /**
  * Resources that this process was the last to change, as far as it has heard. A step on one of them is decided without reading

@@ -6,6 +6,8 @@ import type { Etcd } from './etcd.ts'
 import { foundIn } from './found.ts'
 import type { IndexCopy } from './index-copy.ts'
 import { addressIn, escaped, type Keys, pathOf } from './keys.ts'
+import type { LostSession } from './known-sessions.ts'
+import type { StoredSession } from './stored-session.ts'
 
 const PAGE = 500
 
@@ -44,10 +46,8 @@ interface DueOptions {
   readonly clock: Clock
   readonly limit: number
   /** When a session that is not alive may be ended. */
-  readonly sessionDueMs: (session: string, lost: Lost) => number
+  readonly sessionDueMs: (session: string, lost: StoredSession & LostSession) => number
 }
-
-type Lost = IndexCopy['lost'] extends () => Iterable<readonly [string, infer Each]> ? Each : never
 
 /** What is due, as this process counts it. */
 export function dueIn(index: IndexCopy, { clock, limit, sessionDueMs }: DueOptions): Due {
@@ -63,7 +63,7 @@ export function dueIn(index: IndexCopy, { clock, limit, sessionDueMs }: DueOptio
     else nextMs = Math.min(nextMs, atMs)
   }
   const lost: string[] = []
-  for (const [session, each] of index.lost()) {
+  for (const [session, each] of index.sessions.lost()) {
     const atMs = sessionDueMs(session, each)
     if (atMs <= nowMs) lost.push(session)
     else nextMs = Math.min(nextMs, atMs)
@@ -84,7 +84,7 @@ export function countsIn(index: IndexCopy): Counts {
     grants += head.grants
     waiters += waitersIn(head.queues)
   }
-  return { resources: index.resourceCount, grants, waiters, sessions: index.sessionCount }
+  return { resources: index.resourceCount, grants, waiters, sessions: index.sessions.count }
 }
 
 export function queuesIn(index: IndexCopy): readonly QueueDepth[] {

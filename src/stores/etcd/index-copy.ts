@@ -3,8 +3,8 @@ import type { Timing } from '../timing.ts'
 import { headFrom, type StoredHead } from './document.ts'
 import type { Etcd, KeyValue, WatchEvent } from './etcd.ts'
 import { foundIn } from './found.ts'
-import { addressIn, type Keys, partsIn, pathOf } from './keys.ts'
-import type { StoredSession } from './stored-session.ts'
+import { addressIn, type Keys, pathOf } from './keys.ts'
+import { KnownSessions } from './known-sessions.ts'
 import { Times, type WrittenTimes } from './times.ts'
 
 /** What is known of a resource. */
@@ -13,13 +13,6 @@ interface KnownResource {
   readonly times: Times
   head: StoredHead
   headRevision: number
-}
-
-interface LostSession {
-  /** By the clock of this process. */
-  readonly seenMs: number
-  /** The process that it was at, where that is known. */
-  readonly process: string | undefined
 }
 
 interface IndexOptions {
@@ -48,12 +41,7 @@ const READ_AGAIN_MS = 60_000
 export class IndexCopy {
   readonly #options: IndexOptions
   readonly #resources = new Map<string, KnownResource>()
-  /** Those that are written down, alive or not. */
-  readonly #sessions = new Map<string, StoredSession>()
-  /** Those that are alive, each by the key that says so and the process that it is at. */
-  readonly #alive = new Map<string, KeyValue>()
-  /** Of those that are not: when that was seen here, and where they were. */
-  readonly #lost = new Map<string, LostSession>()
+  readonly sessions: KnownSessions
   #revision = 0
   #readAtMs = 0
   #cancel: (() => void) | undefined
@@ -63,6 +51,7 @@ export class IndexCopy {
 
   constructor(options: IndexOptions) {
     this.#options = options
+    this.sessions = new KnownSessions(options.keys, options.clock)
   }
 
   get resources(): Iterable<KnownResource> {
@@ -71,25 +60,6 @@ export class IndexCopy {
 
   get resourceCount(): number {
     return this.#resources.size
-  }
-
-  get sessionCount(): number {
-    return this.#sessions.size
-  }
-
-  /** Sessions that are not alive: their leases are over, or somebody has begun to end them. */
-  *lost(): Iterable<readonly [string, StoredSession & LostSession]> {
-    for (const [session, stored] of this.#sessions) {
-      if (this.#alive.has(session)) continue
-      const lost = this.#lost.get(session) ?? { seenMs: this.#options.clock.nowMs(), process: undefined }
-      this.#lost.set(session, lost)
-      yield [session, { ...stored, ...lost }]
-    }
-  }
-
-  /** The key that says that a session is alive, and where it is. */
-  alive(session: string): KeyValue | undefined {
-    return this.#alive.get(session)
   }
 
   of(address: Address): KnownResource | undefined {
@@ -135,8 +105,10 @@ export class IndexCopy {
         ],
       })
       const [tick, ...counts] = outcomes.map((each) => foundIn(each))
-      const isAll = () =>
-        [this.#resources, this.#sessions, this.#alive].every(({ size }, index) => size === counts[index]!.count)
+      const isAll = () => {
+        const sizes = [this.#resources.size, this.sessions.count, this.sessions.aliveCount]
+        return sizes.every((size, index) => size === counts[index]!.count)
+      }
       // Where more has come meanwhile, all before it has come too.
       const isThere = () => this.#revision > revision || (this.#revision >= (tick!.kvs[0]?.modRevision ?? 0) && isAll())
       while (!isThere() && timing.monoMs() < endMs) await this.#news(endMs - timing.monoMs())
@@ -208,7 +180,7 @@ export class IndexCopy {
     const lost: string[] = []
     for (const { type, kv } of events) {
       if (type === 'put') this.#take(kv)
-      else if (this.#drop(kv.key, kv.modRevision)) lost.push(partsIn(kv.key, this.#options.keys.alive)[0]!)
+      else lost.push(...this.#drop(kv.key, kv.modRevision))
     }
     this.#revision = Math.max(this.#revision, revision)
     this.#ring()
@@ -221,46 +193,23 @@ export class IndexCopy {
     if (key.startsWith(keys.heads.key)) {
       const address = addressIn(key, keys.heads)
       this.#put(address, { revision: modRevision, head: headFrom(value), seenMs: clock.nowMs(), isOwn: false })
-    } else if (key.startsWith(keys.sessions.key)) this.#sessions.set(partsIn(key, keys.sessions)[0]!, JSON.parse(value))
-    else if (key.startsWith(keys.alive.key)) {
-      const [session] = partsIn(key, keys.alive)
-      this.#alive.set(session!, kv)
-      this.#lost.delete(session!)
-    }
+    } else this.sessions.take(kv)
   }
 
-  /** Says whether a session is lost with it. */
-  #drop(key: string, revision: number): boolean {
+  /** Gives the session that is lost with it. */
+  #drop(key: string, revision: number): readonly string[] {
     const { keys } = this.#options
-    if (key.startsWith(keys.heads.key)) this.#put(addressIn(key, keys.heads), { revision, head: undefined })
-    else if (key.startsWith(keys.sessions.key)) this.#forgetSession(partsIn(key, keys.sessions)[0]!)
-    else if (key.startsWith(keys.alive.key)) return this.#lose(partsIn(key, keys.alive)[0]!)
-    return false
+    if (!key.startsWith(keys.heads.key)) return [this.sessions.drop(key) ?? []].flat()
+    this.#put(addressIn(key, keys.heads), { revision, head: undefined })
+    return []
   }
 
   #forgetAllBut(seen: ReadonlySet<string>, revision: number): void {
     const { keys } = this.#options
     for (const { address, times } of this.#resources.values())
       if (!seen.has(keys.head(address)) && times.revision <= revision) this.#resources.delete(pathOf(address))
-    for (const session of this.#sessions.keys()) if (!seen.has(keys.session(session))) this.#forgetSession(session)
-    const gone = [...this.#alive.keys()].filter((session) => !seen.has(keys.aliveOne(session)))
-    const lost = gone.filter((session) => this.#lose(session))
+    const lost = this.sessions.dropAllBut(seen)
     if (lost.length > 0) this.#options.onLost(lost)
-  }
-
-  /** Says whether it was alive, and nobody has taken it away since. */
-  #lose(session: string): boolean {
-    const process = this.#alive.get(session)?.value
-    if (process === undefined) return false
-    this.#alive.delete(session)
-    if (!this.#sessions.has(session)) return false
-    this.#lost.set(session, { seenMs: this.#options.clock.nowMs(), process })
-    return true
-  }
-
-  #forgetSession(session: string): void {
-    this.#sessions.delete(session)
-    this.#lost.delete(session)
   }
 
   #put(address: Address, { revision, head, seenMs = 0, isOwn = false }: Put): void {

@@ -155,10 +155,9 @@ export class Keys {
     return `${this.answers(address).key}${createHash('sha256').update(text).digest('base64url')}`
   }
 
-  /** All that belongs to a resource but itself. */
-  partsOf(address: Address): readonly Range[] {
-    const kinds = [...OWN].filter((kind) => kind !== 'resource')
-    return kinds.map((kind) => under(`${this.prefix}${kind}/${pathOf(address)}/`))
+  /** All that there is of those who wait: themselves, by owner, and by deadline. */
+  waiting(address: Address): readonly Range[] {
+    return [this.waiters(address), under(`${this.prefix}owner/${pathOf(address)}/`), this.deadlines(address)]
   }
 
   places(session: string): Range {

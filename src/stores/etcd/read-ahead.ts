@@ -1,3 +1,4 @@
+import type { AskName } from '../../core/index.ts'
 import type { Address } from '../store.ts'
 import type { Timing } from '../timing.ts'
 import { type Copies, Copy } from './copies.ts'
@@ -15,7 +16,7 @@ interface ReadAheadOptions {
   readonly surroundings: Surroundings
 }
 
-/** A resource with more keys of one kind than this is not read as a whole. */
+/** One with more waiters than this is not read ahead. */
 const SMALL = 64
 /** What others go on changing is read when they have not for so long. */
 const QUIET_MS = 10
@@ -27,9 +28,9 @@ const LARGE_MS = 1_000
 const MOST = 200
 
 /**
- * Reads resources as a whole before somebody here asks for them: one that a waiter of this process was granted, who will claim it; and one that
- * this process was the last to change, until another did: most often it has a holder here, who will release it. Then that step is
- * decided without reading.
+ * Reads resources before somebody here asks for them: one that a waiter of this process was granted, who will claim it; and one that
+ * this process was the last to change, until another did: most often it has a holder here, who will release it. What such a step wants are the
+ * waiters, and what is remembered of the one who claims. It is then decided without reading.
  */
 export class ReadAhead {
   readonly #options: ReadAheadOptions
@@ -48,12 +49,12 @@ export class ReadAhead {
     for (const path of this.#reading.size > 0 ? paths : []) await this.#reading.get(path)
   }
 
-  /** Somebody here is about to ask for it. */
-  read(address: Address, inVain = 0): void {
+  /** Somebody here is about to act on it, by these asks. */
+  read(address: Address, asks: readonly AskName[] = [], inVain = 0): void {
     const path = pathOf(address)
     const isLarge = (this.#large.get(path) ?? 0) > this.#options.timing.monoMs()
     if (isLarge || this.#reading.has(path) || this.#reading.size >= MOST) return
-    const reading = this.#read(address, inVain).then(
+    const reading = this.#read(address, asks, inVain).then(
       (copy) => copy && this.#options.copies.put(path, copy),
       // It is read when it is asked for.
       () => {},
@@ -73,12 +74,12 @@ export class ReadAhead {
     if (inVain === undefined || inVain > IN_VAIN || (!waiting && this.#soon.size >= MOST)) return
     waiting?.cancel()
     if (!waiting && inVain === 0) {
-      this.read(address, 1)
+      this.read(address, [], 1)
       return
     }
     const cancel = timing.after(QUIET_MS, () => {
       this.#soon.delete(path)
-      this.read(address, inVain + 1)
+      this.read(address, [], inVain + 1)
     })
     this.#soon.set(path, { cancel, inVain })
   }
@@ -89,12 +90,14 @@ export class ReadAhead {
   }
 
   /** Nothing where it is large, or not there. */
-  async #read(address: Address, inVain: number): Promise<Copy | undefined> {
+  async #read(address: Address, asks: readonly AskName[], inVain: number): Promise<Copy | undefined> {
     const { etcd, keys, surroundings } = this.#options
     const reads = new Reads(true)
     const { received } = surroundings.addTo(reads, true)
-    const resource = reads.add({ key: keys.resource(address) })
-    const parts = keys.partsOf(address).map((range) => reads.add({ ...range, limit: SMALL }))
+    const itself = { key: keys.resource(address) }
+    const resource = reads.add(itself)
+    const ranges = [...keys.waiting(address), ...asks.map((ask) => keys.memoriesOf(address, ask))]
+    const parts = ranges.map((range) => reads.add({ ...range, limit: SMALL }))
     await reads.run(etcd)
     // Whoever decides on it has been told all that came before.
     await received()
@@ -105,7 +108,8 @@ export class ReadAhead {
       this.#isLarge(pathOf(address))
       return undefined
     }
-    return Copy.of([kv, ...found.flatMap(({ kvs }) => kvs)], kv.modRevision, inVain)
+    const { modRevision } = kv
+    return Copy.of([kv, ...found.flatMap(({ kvs }) => kvs)], [itself, ...ranges], { modRevision, inVain })
   }
 
   #isLarge(path: string): void {

@@ -51,7 +51,7 @@ export class Recollection {
     const path = pathIn(range.key, keys)
     if (path !== undefined) return this.#copies.get(path)?.find(range)
     if (!range.key.startsWith(keys.alive.key)) return surroundings.find(range)
-    const kv = index.alive(partsIn(range.key, keys.alive)[0]!)
+    const kv = index.sessions.alive(partsIn(range.key, keys.alive)[0]!)
     if (!kv) return undefined
     // Whether it is alive is compared in any case; where it is, only for those who have asked for it.
     if (!range.keysOnly) sessions.set(range.key, kv.modRevision)

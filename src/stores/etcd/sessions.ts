@@ -4,6 +4,7 @@ import type { Clock, Place, SessionRequest } from '../store.ts'
 import type { Comparison, Etcd, KeyValue } from './etcd.ts'
 import { foundIn } from './found.ts'
 import { type Keys, partsIn } from './keys.ts'
+import type { LostSession } from './known-sessions.ts'
 import { leaseId } from './lease-id.ts'
 import { Reads } from './reads.ts'
 import type { StoredSession } from './stored-session.ts'
@@ -16,11 +17,6 @@ interface SessionsOptions {
   readonly uniqueName: () => string
   /** Whether etcd never ends a lease before its time: see `server.ts`. */
   readonly areLeasesExact: boolean
-}
-
-interface Lost extends StoredSession {
-  readonly seenMs: number
-  readonly process: string | undefined
 }
 
 /** etcd's own leases last whole seconds, and with its usual settings two at least. */
@@ -111,7 +107,7 @@ export class Sessions {
    * When a session that is not alive may be ended as lost. Whoever has renewed it last knows when its time is over. The others
    * take etcd's word for it, where that is to be trusted; otherwise its whole time passes once more.
    */
-  dueMs(session: string, { ended, process, seenMs, ttlMs }: Lost): number {
+  dueMs(session: string, { ended, process, seenMs, ttlMs }: StoredSession & LostSession): number {
     const { areLeasesExact, process: own } = this.#options
     if (ended || areLeasesExact) return seenMs
     const here = process === own ? this.#here.get(session) : undefined

@@ -47,8 +47,8 @@ export interface Backend {
    */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>, byMs?: number): Promise<Result>
 
-  /** Somebody here is about to ask for this resource, as far as can be told: it may be read before that. */
-  readAhead?(address: Address): void
+  /** As far as can be told, these asks will come next: what they need may be read before that. */
+  readAhead?(address: Address, asks: readonly AskName[]): void
 
   /** What is due now, at most so many of each, and when the next will be: not later than now where there may be more. */
   due(limit: number): Promise<Due>

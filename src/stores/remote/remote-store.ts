@@ -216,8 +216,10 @@ class RemoteStore extends Views implements Store {
       return
     }
     // Whoever was granted something while it waited here will claim it.
-    if (letter.events.some((event) => event.type === 'granted' && this.#isHere(event.asker)))
-      this.#backend.readAhead?.(letter)
+    const claims = letter.events.flatMap((event) =>
+      event.type === 'granted' && this.#isHere(event.asker) ? { ...event.asker, operation: event.operation } : [],
+    )
+    if (claims.length > 0) this.#backend.readAhead?.(letter, claims)
     this.#deliveries.receive({ ...letter, elsewhere: true })
   }
 
