@@ -87,11 +87,7 @@ export class OpenedResources {
   }
 
   get meta(): Meta {
-    return JSON.parse(this.metaFound.kvs[0]!.value)
-  }
-
-  get metaFound(): Found {
-    return this.#meta()
+    return JSON.parse(this.#meta().kvs[0]!.value)
   }
 
   /** Those of which all is known, by their paths. */

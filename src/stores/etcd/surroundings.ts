@@ -56,15 +56,16 @@ export class Surroundings {
     return { meta, hearers, received }
   }
 
-  /** To come first in a commit that compares the meta key. */
+  /** To come last in a commit: as it is after that. */
   get inCommit(): readonly Operation[] {
-    return [this.#mailbox.reading(false), { range: this.#hearers }]
+    return [{ range: { key: this.#keys.meta } }, { range: this.#hearers }, this.#mailbox.reading(false)]
   }
 
-  /** What a commit has found of that. */
-  committed([mail, hearers]: readonly Outcome[], meta: Found, revision: number): void {
-    this.#know({ meta, hearers: foundIn(hearers), revision })
-    void this.#mailbox.receive(foundIn(mail), revision)
+  /** What came of the operations of a commit, those last ones among them. */
+  committed(outcomes: readonly Outcome[], revision: number): void {
+    const [meta, hearers, mail] = outcomes.slice(-3).map((outcome) => foundIn(outcome)) as [Found, Found, Found]
+    this.#know({ meta, hearers, revision })
+    void this.#mailbox.receive(mail, revision)
   }
 
   /** What is known of such a key without reading it. */

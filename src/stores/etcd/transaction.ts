@@ -48,9 +48,9 @@ export class EtcdTransaction implements Transaction {
     const taken = how === 'free' ? asManyAsFit(openings) : openings
     this.#openings = taken
     this.#how = how
-    const name = JSON.stringify(taken)
     const isFirst = how !== 'read' && !this.#isRepeated
-    this.#opened = this.#found?.name === name ? this.#found.opened : await this.#openedBy(taken, isFirst)
+    const found = this.#found && this.#found.name === nameOf(taken) ? this.#found.opened : undefined
+    this.#opened = found ?? (await this.#openedBy(taken, isFirst))
     const opened = await this.#opened.opened()
     for (const [at, resource] of opened.resources.entries())
       for (const part of resource?.parts ?? []) this.#note(taken[at]!.address, part)
@@ -86,14 +86,12 @@ export class EtcdTransaction implements Transaction {
     // They are no longer what they were, or nobody knows what they are.
     for (const path of opened.paths) copies.drop(path)
     const plan = await this.#planOf(changes)
-    const options = { how: this.#how, isSerializable: false }
-    const next = new OpenedResources(this.#around, this.#openings, options)
     const told = new Set(changes.flatMap(({ letter }) => letter?.to ?? []))
     const compare = [...opened.comparisons(told), ...plan.marks.map((key) => isThere(key))]
-    const { inCommit } = surroundings
     // Those that go together are seldom anybody else's: to ask for all of them with every commit would be in vain.
-    const failure = this.#how === 'free' ? [] : next.reads.operations
-    const txn = { compare, success: [...inCommit, ...plan.operations], failure }
+    const next = this.#how === 'free' ? undefined : this.#nextOpened()
+    const success = [...plan.operations, ...surroundings.inCommit]
+    const txn = { compare, success, failure: next?.reads.operations ?? [] }
     const { succeeded, revision, outcomes } = await etcd.txn(txn).catch((error) => {
       const failure = failedCommit(error)
       if (!(failure instanceof UnknownOutcome)) this.#discard(plan)
@@ -101,11 +99,11 @@ export class EtcdTransaction implements Transaction {
     })
     if (!succeeded) {
       this.#discard(plan)
-      next.reads.take(outcomes, revision)
-      if (failure.length > 0) this.failed = { name: JSON.stringify(this.#openings), opened: next }
+      next?.reads.take(outcomes, revision)
+      this.failed = next && { name: nameOf(this.#openings), opened: next }
       throw new Conflict('somebody else was first')
     }
-    surroundings.committed(outcomes, opened.metaFound, revision)
+    surroundings.committed(outcomes, revision)
     if (plan.journals.length === 0) copies.committed(opened.copies, plan.operations, revision)
     for (const { change, head } of plan.written) {
       const { seenMs, stored, stamp } = opened.of(change.address)
@@ -115,6 +113,11 @@ export class EtcdTransaction implements Transaction {
     }
     // Whoever opens the resource before it is done helps.
     for (const id of plan.journals) void journal.finish(id).catch(() => {})
+  }
+
+  /** The same once more, to be read by quorum where the commit fails. */
+  #nextOpened(): OpenedResources {
+    return new OpenedResources(this.#around, this.#openings, { how: this.#how, isSerializable: false })
   }
 
   /** What was written for a commit that came to nothing. Where that cannot be deleted, it is cleared away later. */
@@ -248,6 +251,10 @@ function asManyAsFit(openings: readonly Opening[]): readonly Opening[] {
 export interface FailedCommit {
   readonly name: string
   readonly opened: OpenedResources
+}
+
+function nameOf(openings: readonly Opening[]): string {
+  return JSON.stringify(openings)
 }
 
 interface Draft {

@@ -94,6 +94,24 @@ export const transactions: readonly BackendCase[] = [
     },
   },
   {
+    claim: 'a fence that is left behind counts at once, where it was left and elsewhere',
+    check: async (first, second) => {
+      let last = 2 ** 40
+      for (const backend of [first, second, first]) {
+        const fence = last
+        await commit(backend, change('r', { state: written('held'), fence }))
+        await commit(backend, change('r', { state: 'idle', fence, leavesFence: true }))
+        last = await backend.transaction(async (transaction) => {
+          const { resources } = await transaction.open([opening('r')], 'wait')
+          const next = Math.max(resources[0]!.fence, resources[0]!.fenceFloor) + 1
+          await transaction.commit([change('r', { state: written('held'), fence: next })])
+          return next
+        })
+        assert.ok(last > fence, `${last} was granted after ${fence}`)
+      }
+    },
+  },
+  {
     claim: 'those that are open elsewhere or new are left out where nobody is waited for',
     check: async (first, second) => {
       for (const resource of ['a', 'b']) await commit(first, change(resource, { state: written(resource) }))
