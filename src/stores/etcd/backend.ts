@@ -50,8 +50,8 @@ export class EtcdBackend implements Backend {
   readonly storeId: string
   readonly process: string
   readonly concurrency = 32
-  /** Of the 128 comparisons of a transaction each may take three: the resource, a mark where it is new, and a session. */
-  readonly together = 32
+  /** Of the 128 comparisons of a transaction each resource may take three: itself, a mark where it is new, and a session. */
+  readonly together = { resources: 32, atOnce: 8 }
   readonly #options: EtcdBackendOptions
   readonly #attempts: Attempts
   readonly #index: IndexCopy

@@ -27,8 +27,8 @@ export interface Backend {
   readonly process: string
   /** The most transactions that it runs at once. */
   readonly concurrency: number
-  /** The most resources that one transaction takes. Default: 64. */
-  readonly together?: number
+  /** The most resources that one transaction takes, and how many such transactions run at once. Default: 64, and 3. */
+  readonly together?: { readonly resources: number; readonly atOnce: number }
   /** The time by the clock that counts, as far as it is known here without asking. */
   nowMs(): number
 

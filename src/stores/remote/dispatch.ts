@@ -2,9 +2,8 @@ import { nameOf } from '../address.ts'
 import type { Backend } from './backend.ts'
 import type { Batch, Job, Steps } from './steps.ts'
 
-/** So many transactions of many resources at a time: what comes meanwhile gathers for the next one. */
-const TOGETHER_AT_ONCE = 3
-const TOGETHER = 64
+/** What comes while so many transactions are under way gathers for the next one. */
+const TOGETHER = { resources: 64, atOnce: 3 }
 /** So many are remembered; with more than that, the others take the longer way. */
 const CROWDED = 10_000
 
@@ -21,7 +20,7 @@ interface Waiting {
  */
 export class Dispatch {
   readonly #steps: Steps
-  readonly #together: number
+  readonly #together: Required<Backend>['together']
   readonly #aloneAtOnce: number
   readonly #gathered: Waiting[] = []
   readonly #alone: Waiting[] = []
@@ -33,8 +32,8 @@ export class Dispatch {
 
   constructor(steps: Steps, { concurrency, together = TOGETHER }: Pick<Backend, 'concurrency' | 'together'>) {
     this.#steps = steps
-    this.#together = Math.min(TOGETHER, together)
-    this.#aloneAtOnce = Math.max(1, concurrency - TOGETHER_AT_ONCE)
+    this.#together = together
+    this.#aloneAtOnce = Math.max(1, concurrency - together.atOnce)
   }
 
   run(job: Job): Promise<Batch> {
@@ -59,9 +58,9 @@ export class Dispatch {
   #pump(): void {
     // One that is by itself gains nothing from going together.
     if (this.#gathered.length === 1 && this.#aloneNow < this.#aloneAtOnce) this.#alone.push(this.#gathered.shift()!)
-    while (this.#togetherNow < TOGETHER_AT_ONCE && this.#gathered.length > 0) {
+    while (this.#togetherNow < this.#together.atOnce && this.#gathered.length > 0) {
       this.#togetherNow++
-      void this.#runTogether(this.#gathered.splice(0, this.#together)).finally(() => {
+      void this.#runTogether(this.#gathered.splice(0, this.#together.resources)).finally(() => {
         this.#togetherNow--
         this.#pump()
       })
