@@ -39,6 +39,7 @@ const ETCD = [
   'test/e2e/etcd.test.ts',
   'test/e2e/operations-etcd.test.ts',
   'test/e2e/readme-etcd.test.ts',
+  'test/stores/etcd-stale.test.ts',
   'test/stores/etcd.test.ts',
 ]
 

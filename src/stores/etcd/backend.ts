@@ -128,7 +128,7 @@ export class EtcdBackend implements Backend {
     return this.#sure(async (endMs) => {
       let failed: FailedCommit | undefined
       for (let tries = 1; ; tries++) {
-        const transaction = new EtcdTransaction(this.#around, tries > 1, failed)
+        const transaction = new EtcdTransaction(this.#around, tries, failed)
         try {
           return await work(transaction)
         } catch (error) {

@@ -1,8 +1,8 @@
 import type { Found, KeyValue, Operation, Keys as Range, RangeOptions } from './etcd.ts'
 import { type Keys, pathIn } from './keys.ts'
 
-/** All copies together have no more keys than this: those that were used least recently go. */
-const KEYS = 50_000
+/** The keys and values of all copies together are no longer than this: those that were used least recently go. */
+const CHARACTERS = 16 * 1024 * 1024
 
 /** A resource as this process has left or read it: its keys, all of them or those in some ranges. */
 export class Copy {
@@ -14,33 +14,39 @@ export class Copy {
   /** In order. */
   readonly #keys: string[]
   /** Where all keys are known; nothing: everywhere. */
-  readonly #known: readonly Range[] | undefined
+  readonly #within: readonly Range[] | undefined
+  #size = 0
 
   /** One that was read: all keys in these ranges. */
-  static of(kvs: readonly KeyValue[], known: readonly Range[], { modRevision, inVain }: Origin): Copy {
-    const copy = new Copy({ modRevision, inVain }, known)
-    for (const kv of kvs) copy.#byKey.set(kv.key, kv)
+  static of(kvs: readonly KeyValue[], within: readonly Range[], { modRevision, inVain }: Origin): Copy {
+    const copy = new Copy({ modRevision, inVain }, within)
+    for (const kv of kvs) {
+      copy.#byKey.set(kv.key, kv)
+      copy.#size += sizeOf(kv)
+    }
     copy.#keys.push(...[...copy.#byKey.keys()].sort())
     return copy
   }
 
   /** `before`: what it was then, which is used up. */
-  constructor({ modRevision, inVain }: Origin = NEW, known?: readonly Range[], before?: Copy) {
+  constructor({ modRevision, inVain }: Origin = NEW, within?: readonly Range[], before?: Copy) {
     this.modRevision = modRevision
     this.inVain = inVain
-    this.#known = known
+    this.#within = within
     this.#byKey = before ? before.#byKey : new Map()
     this.#keys = before ? before.#keys : []
+    this.#size = before ? before.#size : 0
   }
 
+  /** In characters. */
   get size(): number {
-    return this.#keys.length
+    return this.#size
   }
 
   /** What etcd would find; nothing where that is not known. */
   find({ key, end, limit = Infinity }: RangeOptions): Found | undefined {
     const isWithin = (range: Range) => key >= range.key && (end ?? key) <= (range.end ?? range.key)
-    if (this.#known && !this.#known.some(isWithin)) return undefined
+    if (this.#within && !this.#within.some(isWithin)) return undefined
     if (end === undefined) {
       const kv = this.#byKey.get(key)
       return kv ? { kvs: [kv], count: 1 } : NOTHING
@@ -58,19 +64,14 @@ export class Copy {
       if ('put' in operation) this.#put(operation.put.key, operation.put.value, revision)
       else if ('delete' in operation) this.#delete(operation.delete)
     }
-    return new Copy({ modRevision: revision, inVain: 0 }, this.#known, this)
+    return new Copy({ modRevision: revision, inVain: 0 }, this.#within, this)
   }
 
   #put(key: string, value: string, revision: number): void {
     const before = this.#byKey.get(key)
-    this.#byKey.set(key, {
-      key,
-      value,
-      createRevision: before?.createRevision ?? revision,
-      modRevision: revision,
-      version: (before?.version ?? 0) + 1,
-      lease: 0,
-    })
+    const { createRevision = revision, version = 0 } = before ?? {}
+    this.#byKey.set(key, { key, value, createRevision, modRevision: revision, version: version + 1, lease: 0 })
+    this.#size += sizeOf({ key, value }) - (before ? sizeOf(before) : 0)
     if (!before) this.#keys.splice(this.#placeOf(key), 0, key)
   }
 
@@ -78,7 +79,10 @@ export class Copy {
     const from = this.#placeOf(key)
     const isThere = end !== undefined || this.#byKey.has(key)
     const to = end === undefined ? from + (isThere ? 1 : 0) : this.#placeOf(end)
-    for (const gone of this.#keys.splice(from, to - from)) this.#byKey.delete(gone)
+    for (const gone of this.#keys.splice(from, to - from)) {
+      this.#size -= sizeOf(this.#byKey.get(gone)!)
+      this.#byKey.delete(gone)
+    }
   }
 
   /** Where the first key stands that does not come before this one. */
@@ -99,8 +103,9 @@ const NEW: Origin = { modRevision: 0, inVain: 0 }
 type Origin = Pick<Copy, 'modRevision' | 'inVain'>
 
 /**
- * Resources that this process was the last to change, as far as it has heard. A step on one of them is decided without reading
- * it: the commit compares its revision, as it always does, and nothing of a resource is changed without that.
+ * Resources that this process was the last to change, or has read ahead. A step on one of them is decided without reading it: the commit
+ * compares its revision, as it always does, and nothing of a resource is changed without that. There is one transaction at a time for a resource in a
+ * process (see `Lanes`), so nobody else has the copy that a commit uses up.
  */
 export class Copies {
   readonly #keys: Keys
@@ -142,7 +147,7 @@ export class Copies {
     this.#copies.set(path, copy)
     this.#size += copy.size
     for (const [oldest] of this.#copies) {
-      if (this.#size <= KEYS) return
+      if (this.#size <= CHARACTERS) return
       this.drop(oldest)
     }
   }
@@ -163,6 +168,10 @@ export class Copies {
       this.put(path, some ? copy.after(some, revision) : copy)
     }
   }
+}
+
+function sizeOf({ key, value }: Pick<KeyValue, 'key' | 'value'>): number {
+  return key.length + value.length
 }
 
 function keyOf(operation: Operation): string {

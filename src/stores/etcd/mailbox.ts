@@ -75,7 +75,7 @@ export class Mailbox {
     this.#readTo = Math.max(this.#readTo, revision)
     for (const { key } of fresh) this.#toDelete.push({ delete: { key } })
     if (fresh.length > 0) this.#clearLater()
-    const letters = fresh.map(({ value }) => this.#options.large.read(value))
+    const letters = fresh.map(({ value }) => this.#read(value))
     const isAllHere = letters.every((letter) => typeof letter === 'string')
     if (!this.#isBehind && isAllHere) {
       for (const letter of letters) this.receiver?.receive(letter)
@@ -90,9 +90,15 @@ export class Mailbox {
     return this.#told
   }
 
-  async #tell(letters: readonly (string | Promise<string>)[]): Promise<void> {
+  /** Nothing for one whose parts cannot be read. */
+  #read(value: string): string | Promise<string | undefined> {
+    const letter = this.#options.large.read(value)
+    return typeof letter === 'string' ? letter : letter.catch(() => undefined)
+  }
+
+  async #tell(letters: readonly (string | Promise<string | undefined>)[]): Promise<void> {
     for (const letter of letters) {
-      const text = await Promise.resolve(letter).catch(() => undefined)
+      const text = await letter
       if (text === undefined) this.receiver?.missed()
       else this.receiver?.receive(text)
     }

@@ -44,7 +44,11 @@ interface FoundResource {
 export class OpenedResources {
   readonly #around: Around
   readonly #openings: readonly Opening[]
-  readonly #how: OpenMode
+  readonly #mayCommit: boolean
+  /** The member at hand is read. */
+  readonly #isLocal: boolean
+  /** What is known here need not be read. */
+  readonly #mayRecall: boolean
   readonly #reads: Reads
   readonly #meta: () => Found
   readonly #hearers: () => Found
@@ -55,15 +59,18 @@ export class OpenedResources {
   #recollection: Recollection
   #copies: ReadonlyMap<string, Copy> = new Map()
 
-  constructor(around: Around, openings: readonly Opening[], { how, isSerializable }: OpeningOptions) {
+  constructor(around: Around, openings: readonly Opening[], { how, tries }: OpeningOptions) {
     const { keys, surroundings } = around
-    const reads = new Reads(isSerializable)
+    const isLocal = how !== 'read' && tries === 1
+    const reads = new Reads(isLocal)
     this.#around = around
     this.#openings = openings
-    this.#how = how
+    this.#mayCommit = how !== 'read'
+    this.#isLocal = isLocal
+    this.#mayRecall = how !== 'read' && tries <= RECALLED
     this.#reads = reads
     this.#recollection = new Recollection(around)
-    const { meta, hearers, received } = surroundings.addTo(reads, isSerializable)
+    const { meta, hearers, received } = surroundings.addTo(reads, isLocal)
     this.#meta = meta
     this.#hearers = hearers
     this.#received = received
@@ -90,7 +97,12 @@ export class OpenedResources {
     return JSON.parse(this.#meta().kvs[0]!.value)
   }
 
-  /** Those of which all is known, by their paths. */
+  /** Nothing was read. */
+  get isRecalled(): boolean {
+    return this.#reads.isRecalled
+  }
+
+  /** Those of which something is known that need not be read the next time, by their paths. */
   get copies(): ReadonlyMap<string, Copy> {
     return this.#copies
   }
@@ -111,9 +123,10 @@ export class OpenedResources {
   /** By what is known here, without reading. False where that is not enough. */
   async recall(): Promise<boolean> {
     const { readAhead, surroundings } = this.#around
+    if (!this.#isLocal) return false
     await readAhead.underWay(this.paths)
-    const { known } = surroundings
-    if (!known) return false
+    const { fresh } = surroundings
+    if (!fresh) return false
     const copies = new Map<string, Copy>()
     for (const { address } of this.#openings) {
       const path = pathOf(address)
@@ -122,7 +135,7 @@ export class OpenedResources {
       copies.set(path, copy)
     }
     const recollection = new Recollection(this.#around, copies)
-    if (!recollection.recall(this.#reads, known.revision)) return false
+    if (!recollection.recall(this.#reads, fresh.revision)) return false
     this.#recollection = recollection
     this.#copies = copies
     return true
@@ -173,14 +186,12 @@ export class OpenedResources {
   /** Reads on, of one of them. */
   async readOn(address: Address, begin: (reads: Reads) => PartReading): Promise<PartReading> {
     const { etcd } = this.#around
-    // What is only looked at is not compared by a commit.
-    const isSerializable = this.#how !== 'read'
-    const first = new Reads(isSerializable)
+    const first = new Reads(this.#isLocal)
     const isUnchanged = this.#unchanged(address, first)
     const part = begin(first)
     if (!this.#recall(first)) await first.run(etcd)
     isUnchanged()
-    const second = new Reads(isSerializable)
+    const second = new Reads(this.#isLocal)
     part.go(second)
     if (this.#recall(second)) return part
     const isStillUnchanged = this.#unchanged(address, second)
@@ -219,12 +230,12 @@ export class OpenedResources {
   }
 
   #stampOf(times: Times | undefined, localMs: number): Stamp {
-    if (times && this.#how !== 'read') return times.stamp(localMs)
+    if (times && this.#mayCommit) return times.stamp(localMs)
     return { atMs: Math.floor(times?.nowMs(localMs) ?? localMs), aheadMs: 0 }
   }
 
   async #readParts(): Promise<void> {
-    const second = new Reads(this.#how !== 'read')
+    const second = new Reads(this.#isLocal)
     for (const { parts } of this.#resources) for (const part of parts) part.go(second)
     if (this.#recall(second)) return
     const checks = this.#openings.map(({ address }) => this.#unchanged(address, second))
@@ -233,8 +244,7 @@ export class OpenedResources {
   }
 
   #recall(reads: Reads): boolean {
-    // What is only looked at is not compared by a commit.
-    if (this.#how === 'read') return reads.size === 0
+    if (!this.#mayRecall) return reads.size === 0
     return this.#recollection.recall(reads, this.revision)
   }
 
@@ -248,6 +258,8 @@ export class OpenedResources {
   #unchanged(address: Address, reads: Reads): () => void {
     const found = reads.add({ key: this.#around.keys.resource(address), keysOnly: true })
     return () => {
+      // Sessions may have moved since, and what is compared is younger than that.
+      if (reads.revision < this.revision) throw new Conflict('a member was read that is behind')
       if ((found().kvs[0]?.modRevision ?? 0) !== this.of(address).modRevision)
         throw new Conflict('the resource has changed while it was read')
     }
@@ -260,8 +272,12 @@ const MANY = 8
 
 interface OpeningOptions {
   readonly how: OpenMode
-  readonly isSerializable: boolean
+  /** Which try it is. The first one is content with what the member at hand knows. */
+  readonly tries: number
 }
+
+/** Most often it is the resource that has changed. From then on nothing is taken from what is known here, which may be what was wrong. */
+const RECALLED = 2
 
 function isSame(a: Address, b: Address): boolean {
   return a.namespace === b.namespace && a.resource === b.resource

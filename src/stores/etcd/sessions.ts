@@ -203,6 +203,7 @@ export class Sessions {
         { put: { key: keys.letter(alive.value, uniqueName()), value: farewell } },
         { put: { key: keys.bell(alive.value), value: '' } },
         { put: { key: keys.left(alive.value), value: '' } },
+        { put: { key: keys.tick, value: '' } },
       ],
     })
     return succeeded

@@ -17,7 +17,7 @@ export interface Meta {
 /** Older than this, it is read again: a commit on old news is a commit in vain. */
 const FRESH_MS = 1_000
 
-interface Known {
+interface LastRead {
   readonly meta: Found
   readonly hearers: Found
   /** As they were at this revision, and with all letters that had come by then. */
@@ -30,7 +30,7 @@ export class Surroundings {
   readonly #keys: Keys
   readonly #mailbox: Mailbox
   readonly #timing: Timing
-  #known: Known | undefined
+  #last: LastRead | undefined
 
   constructor(keys: Keys, mailbox: Mailbox, timing: Timing) {
     this.#keys = keys
@@ -39,9 +39,9 @@ export class Surroundings {
   }
 
   /** What was read last; nothing where that is too long ago. */
-  get known(): Known | undefined {
-    const known = this.#known
-    return known && this.#timing.monoMs() < known.readAtMs + FRESH_MS ? known : undefined
+  get fresh(): LastRead | undefined {
+    const last = this.#last
+    return last && this.#timing.monoMs() < last.readAtMs + FRESH_MS ? last : undefined
   }
 
   /** To be read with others. Once that is done, `received` resolves when all letters among it were told. */
@@ -56,7 +56,7 @@ export class Surroundings {
     return { meta, hearers, received }
   }
 
-  /** To come last in a commit: as it is after that. */
+  /** To come last in a commit: all of it as it is after that. */
   get inCommit(): readonly Operation[] {
     return [{ range: { key: this.#keys.meta } }, { range: this.#hearers }, this.#mailbox.reading(false)]
   }
@@ -70,8 +70,8 @@ export class Surroundings {
 
   /** What is known of such a key without reading it. */
   find({ key }: RangeOptions): Found | undefined {
-    if (key === this.#keys.meta) return this.known?.meta
-    if (key === this.#keys.hearers.key) return this.known?.hearers
+    if (key === this.#keys.meta) return this.fresh?.meta
+    if (key === this.#keys.hearers.key) return this.fresh?.hearers
     return key === this.#mailbox.key ? NOTHING_NEW : undefined
   }
 
@@ -79,8 +79,8 @@ export class Surroundings {
     return { ...this.#keys.hearers, keysOnly: true }
   }
 
-  #know(known: Omit<Known, 'readAtMs'>): void {
-    if (known.revision >= (this.#known?.revision ?? 0)) this.#known = { ...known, readAtMs: this.#timing.monoMs() }
+  #know(read: Omit<LastRead, 'readAtMs'>): void {
+    if (read.revision >= (this.#last?.revision ?? 0)) this.#last = { ...read, readAtMs: this.#timing.monoMs() }
   }
 }
 

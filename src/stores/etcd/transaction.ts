@@ -30,7 +30,7 @@ export class EtcdTransaction implements Transaction {
   readonly #around: Around
   /** What the commit before this one has found, where it failed. */
   readonly #found: FailedCommit | undefined
-  readonly #isRepeated: boolean
+  readonly #tries: number
   readonly #deadlines = new Map<string, Map<string, number | undefined>>()
   #openings: readonly Opening[] = []
   #how: OpenMode = 'wait'
@@ -38,9 +38,9 @@ export class EtcdTransaction implements Transaction {
   /** For the next one, where this one has failed. */
   failed: FailedCommit | undefined
 
-  constructor(around: Around, isRepeated: boolean, found: FailedCommit | undefined) {
+  constructor(around: Around, tries: number, found: FailedCommit | undefined) {
     this.#around = around
-    this.#isRepeated = isRepeated
+    this.#tries = tries
     this.#found = found
   }
 
@@ -48,10 +48,13 @@ export class EtcdTransaction implements Transaction {
     const taken = how === 'free' ? asManyAsFit(openings) : openings
     this.#openings = taken
     this.#how = how
-    const isFirst = how !== 'read' && !this.#isRepeated
     const found = this.#found && this.#found.name === nameOf(taken) ? this.#found.opened : undefined
-    this.#opened = found ?? (await this.#openedBy(taken, isFirst))
-    const opened = await this.#opened.opened()
+    this.#opened = found ?? (await this.#openedBy(taken))
+    const opened = await this.#opened.opened().catch((error) => {
+      // Where it was because of a copy, the next try would fail like this one.
+      this.#dropCopies()
+      throw error
+    })
     for (const [at, resource] of opened.resources.entries())
       for (const part of resource?.parts ?? []) this.#note(taken[at]!.address, part)
     const leftOut = openings.slice(taken.length).map(() => undefined)
@@ -59,9 +62,9 @@ export class EtcdTransaction implements Transaction {
   }
 
   /** At first by what is known here, or by what one member knows; where that was not so, by what a quorum says. */
-  async #openedBy(openings: readonly Opening[], isFirst: boolean): Promise<OpenedResources> {
-    const opened = new OpenedResources(this.#around, openings, { how: this.#how, isSerializable: isFirst })
-    return isFirst && (await opened.recall()) ? opened : opened.run()
+  async #openedBy(openings: readonly Opening[]): Promise<OpenedResources> {
+    const opened = new OpenedResources(this.#around, openings, { how: this.#how, tries: this.#tries })
+    return (await opened.recall()) ? opened : opened.run()
   }
 
   async read(address: Address, wanted: Wanted): Promise<Part> {
@@ -84,12 +87,12 @@ export class EtcdTransaction implements Transaction {
     const { copies, etcd, index, journal, surroundings } = this.#around
     const opened = this.#opened!
     // They are no longer what they were, or nobody knows what they are.
-    for (const path of opened.paths) copies.drop(path)
+    this.#dropCopies()
     const plan = await this.#planOf(changes)
     const told = new Set(changes.flatMap(({ letter }) => letter?.to ?? []))
     const compare = [...opened.comparisons(told), ...plan.marks.map((key) => isThere(key))]
-    // Those that go together are seldom anybody else's: to ask for all of them with every commit would be in vain.
-    const next = this.#how === 'free' ? undefined : this.#nextOpened()
+    // What nobody else was heard to change, or goes together with others, is seldom in conflict: to ask for all of it with every commit is in vain.
+    const next = this.#how === 'free' || opened.isRecalled ? undefined : this.#nextOpened()
     const success = [...plan.operations, ...surroundings.inCommit]
     const txn = { compare, success, failure: next?.reads.operations ?? [] }
     const { succeeded, revision, outcomes } = await etcd.txn(txn).catch((error) => {
@@ -103,7 +106,6 @@ export class EtcdTransaction implements Transaction {
       this.failed = next && { name: nameOf(this.#openings), opened: next }
       throw new Conflict('somebody else was first')
     }
-    surroundings.committed(outcomes, revision)
     if (plan.journals.length === 0) copies.committed(opened.copies, plan.operations, revision)
     for (const { change, head } of plan.written) {
       const { seenMs, stored, stamp } = opened.of(change.address)
@@ -113,11 +115,16 @@ export class EtcdTransaction implements Transaction {
     }
     // Whoever opens the resource before it is done helps.
     for (const id of plan.journals) void journal.finish(id).catch(() => {})
+    surroundings.committed(outcomes, revision)
+  }
+
+  #dropCopies(): void {
+    for (const path of this.#opened!.paths) this.#around.copies.drop(path)
   }
 
   /** The same once more, to be read by quorum where the commit fails. */
   #nextOpened(): OpenedResources {
-    return new OpenedResources(this.#around, this.#openings, { how: this.#how, isSerializable: false })
+    return new OpenedResources(this.#around, this.#openings, { how: this.#how, tries: this.#tries + 1 })
   }
 
   /** What was written for a commit that came to nothing. Where that cannot be deleted, it is cleared away later. */

@@ -93,7 +93,10 @@ class RemoteStore extends Views implements Store {
     await this.#sweeps.findDue(0)
     await this.#backend.listen({
       receive: (text) => this.#receive(text),
-      missed: () => this.#missed(),
+      missed: () => {
+        this.#sessions.missed()
+        this.#missed()
+      },
       due: () => this.#due(),
     })
   }

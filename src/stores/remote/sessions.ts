@@ -27,6 +27,11 @@ export class RemoteSessions {
     return this.#here.has(session)
   }
 
+  /** Any of them may be at another process now: nobody has told this one. Those that are here are known again once they are renewed. */
+  missed(): void {
+    for (const session of [...this.#here, ...this.#renewing.keys()]) this.moved(session)
+  }
+
   /** It is at another process now. */
   moved(session: string): void {
     this.#here.delete(session)

@@ -1,0 +1,100 @@
+// What a process believes of others may be old: its watch is late or deaf. Its commits say so, and it goes on with what is so.
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Acquire } from '../../src/core/index.ts'
+import type { Etcd, Watched } from '../../src/stores/etcd/etcd.ts'
+import { openEtcdStore } from '../../src/stores/etcd/index.ts'
+import type { Store } from '../../src/stores/store.ts'
+import { type EtcdCluster, startEtcd } from '../../src/testing/harness/etcd.ts'
+import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
+import { ClockedLeases } from '../../src/testing/unit/clocked-etcd.ts'
+
+let cluster: EtcdCluster
+let url: string
+let count = 0
+let leases: ClockedLeases
+const clock = new SimulatedClock()
+const stores: Store[] = []
+
+beforeAll(async () => {
+  cluster = await startEtcd({ members: 1 })
+}, 60_000)
+afterAll(() => cluster.stop())
+beforeEach(() => {
+  url = cluster.url(`s${++count}`)
+  leases = new ClockedLeases(clock)
+})
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close()
+})
+
+const at = { namespace: 'default', resource: 'r' }
+const ask = (owner: string, more: Partial<Acquire> = {}): Acquire => ({
+  type: 'acquire',
+  operation: 'lock',
+  node: owner,
+  owner,
+  hold: owner,
+  ttlMs: 30_000,
+  ...more,
+})
+const release = (owner: string, fence: number, more = {}) =>
+  ({ type: 'release', operation: 'lock', owner, hold: owner, fence, outcome: 'success', ...more }) as const
+const fenceOf = (reply: object) => (reply as { fence: number }).fence
+
+async function open(around: (etcd: Etcd) => Etcd = (etcd) => etcd): Promise<Store> {
+  const store = await openEtcdStore({ url, clock, around: (etcd) => around(leases.around(etcd)) })
+  stores.push(store)
+  return store
+}
+
+/** One that can be made deaf to the index, and counts its commits. */
+function listening() {
+  const ear = { isDeaf: false, commits: 0 }
+  const around = (etcd: Etcd): Etcd => ({
+    ...etcd,
+    txn: (txn, options) => {
+      if (txn.compare.length > 0) ear.commits++
+      return etcd.txn(txn, options)
+    },
+    watch: (keys, from, watched) => etcd.watch(keys, from, keys.key.endsWith('/index/') ? deafened(watched) : watched),
+  })
+  const deafened = (watched: Watched): Watched => ({
+    progress: (revision) => ear.isDeaf || watched.progress(revision),
+    events: (events, revision) => ear.isDeaf || watched.events(events, revision),
+    ended: (why, error) => watched.ended(why, error),
+  })
+  return { ear, around }
+}
+
+test('a waiter whose session has moved is told where it is, by a process that has not heard of that', async () => {
+  const { ear, around } = listening()
+  const [a, b, c] = [await open(), await open(), await open(around)]
+  await a.openSession({ session: 's', node: 'a', ttlMs: 60_000 })
+  const fence = fenceOf(await c.step(at, ask('holder')))
+  expect((await a.step(at, ask('waiter', { session: 's' }))).status).toBe('queued')
+  await c.counts()
+  ear.isDeaf = true
+  const heard: string[] = []
+  b.subscribe(({ type }) => heard.push(type))
+  await b.renewSession('s')
+  ear.commits = 0
+  expect((await c.step(at, release('holder', fence))).status).toBe('released')
+  expect(ear.commits).toBeLessThan(6)
+  expect((await b.step(at, ask('waiter', { session: 's' }))).status).toBe('granted')
+  expect(heard).toContain('granted')
+})
+
+test('what another process has changed in parts is read anew by one that has not heard of that', async () => {
+  const { ear, around } = listening()
+  const [a, b] = [await open(around), await open()]
+  const result = { digest: 'x'.repeat(300_000) }
+  const pulled = fenceOf(await a.step(at, ask('holder', { operation: 'pull' })))
+  await a.step(at, release('holder', pulled, { operation: 'pull', result }))
+  await a.step(at, release('one', fenceOf(await a.step(at, ask('one')))))
+  await a.counts()
+  ear.isDeaf = true
+  await b.step(at, release('two', fenceOf(await b.step(at, ask('two')))))
+  ear.commits = 0
+  expect((await a.step(at, ask('three'))).status).toBe('granted')
+  expect(ear.commits).toBeLessThan(6)
+})
