@@ -80,7 +80,7 @@ export class EtcdBackend implements Backend {
       clock,
       timing,
       onLost: (sessions) => this.#lost(sessions),
-      onChanged: (address, revision) => this.#readAhead.changed(address, revision),
+      onChanged: (address, change) => this.#readAhead.changed(address, change),
     })
     this.#attendance = new Attendance({ etcd, keys, timing, process, onMissed: () => this.#mailbox.receiver?.missed() })
     this.#sessions = new Sessions({ etcd, keys, clock, process, uniqueName, areLeasesExact })

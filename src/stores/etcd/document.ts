@@ -42,3 +42,10 @@ export function headFrom(value: string): StoredHead {
   const [atMs, aheadMs, dueAtMs, grants, queues] = JSON.parse(value)
   return { atMs, aheadMs, dueAtMs: dueAtMs ?? undefined, grants, queues }
 }
+
+/** How many wait in all. */
+export function waitersIn({ queues }: Pick<StoredHead, 'queues'>): number {
+  let waiters = 0
+  for (const count of Object.values(queues)) waiters += count
+  return waiters
+}

@@ -1,7 +1,7 @@
 import { addressOf } from '../address.ts'
 import type { Due } from '../remote/index.ts'
 import type { Address, Clock, Counts, ListQuery, QueueDepth } from '../store.ts'
-import { headFrom } from './document.ts'
+import { headFrom, waitersIn } from './document.ts'
 import type { Etcd } from './etcd.ts'
 import { foundIn } from './found.ts'
 import type { IndexCopy } from './index-copy.ts'
@@ -32,7 +32,7 @@ export async function find(etcd: Etcd, keys: Keys, query: ListQuery): Promise<re
       const { grants, queues } = headFrom(kv.value)
       const isMatch = address.resource.startsWith(prefix)
       if (!isMatch && within !== '') return found
-      if (!isMatch || (active && grants + waitersIn(queues) === 0)) continue
+      if (!isMatch || (active && grants + waitersIn({ queues }) === 0)) continue
       found.push(address)
       if (found.length > limit) break
     }
@@ -56,7 +56,7 @@ export function dueIn(index: IndexCopy, { clock, limit, sessionDueMs }: DueOptio
   let nextMs = Infinity
   let waiting = 0
   for (const { address, times, head } of index.resources) {
-    waiting += waitersIn(head.queues)
+    waiting += waitersIn(head)
     const atMs = times.dueMs()
     if (atMs === undefined) continue
     if (atMs <= nowMs) due.push({ address, atMs })
@@ -82,7 +82,7 @@ export function countsIn(index: IndexCopy): Counts {
   let waiters = 0
   for (const { head } of index.resources) {
     grants += head.grants
-    waiters += waitersIn(head.queues)
+    waiters += waitersIn(head)
   }
   return { resources: index.resourceCount, grants, waiters, sessions: index.sessions.count }
 }
@@ -97,10 +97,4 @@ export function queuesIn(index: IndexCopy): readonly QueueDepth[] {
     }
   }
   return [...depths.values()]
-}
-
-function waitersIn(queues: Readonly<Record<string, number>>): number {
-  let waiters = 0
-  for (const count of Object.values(queues)) waiters += count
-  return waiters
 }

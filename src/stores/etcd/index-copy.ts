@@ -22,8 +22,8 @@ interface IndexOptions {
   readonly timing: Timing
   /** These sessions are not alive any more. */
   readonly onLost: (sessions: readonly string[]) => void
-  /** A resource has changed at this revision. */
-  readonly onChanged: (address: Address, revision: number) => void
+  /** Another process has changed a resource, at this revision. */
+  readonly onChanged: (address: Address, change: HeadChange) => void
 }
 
 const PAGE = 2_000
@@ -215,7 +215,7 @@ export class IndexCopy {
   #put(address: Address, { revision, head, seenMs = 0, isOwn = false }: Put): void {
     const path = pathOf(address)
     const known = this.#resources.get(path)
-    if (!isOwn) this.#options.onChanged(address, revision)
+    if (!isOwn) this.#options.onChanged(address, { revision, before: known?.head, after: head })
     // It may have been read since, and its times be known already.
     if (known && known.headRevision > revision) return
     if (!head) this.#resources.delete(path)
@@ -243,6 +243,13 @@ export class IndexCopy {
       })
     })
   }
+}
+
+/** What became of a resource. Nothing where there was or is none. */
+export interface HeadChange {
+  readonly revision: number
+  readonly before: StoredHead | undefined
+  readonly after: StoredHead | undefined
 }
 
 interface Put {

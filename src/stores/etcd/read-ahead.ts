@@ -2,8 +2,9 @@ import type { AskName } from '../../core/index.ts'
 import type { Address } from '../store.ts'
 import type { Timing } from '../timing.ts'
 import { type Copies, Copy } from './copies.ts'
-import { resourceFrom } from './document.ts'
+import { resourceFrom, waitersIn } from './document.ts'
 import type { Etcd } from './etcd.ts'
+import type { HeadChange } from './index-copy.ts'
 import { type Keys, pathOf } from './keys.ts'
 import { Reads } from './reads.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -29,7 +30,7 @@ const MOST = 200
 
 /**
  * Reads resources before somebody here asks for them: one that a waiter of this process was granted, who will claim it; and one that
- * this process was the last to change, until another did: most often it has a holder here, who will release it. What such a step wants are the
+ * this process was the last to change, when somebody comes to wait for it elsewhere: most often its holder is here, and will release it. What such a step wants are the
  * waiters, and what is remembered of the one who claims. It is then decided without reading.
  */
 export class ReadAhead {
@@ -65,13 +66,14 @@ export class ReadAhead {
     )
   }
 
-  /** Another process has changed it. */
-  changed(address: Address, revision: number): void {
+  /** Another process has changed it. Where somebody has come to wait, the holder is most likely here, and will find it changed. */
+  changed(address: Address, { revision, before, after }: HeadChange): void {
     const { copies, timing } = this.#options
     const path = pathOf(address)
     const waiting = this.#soon.get(path)
-    const inVain = waiting?.inVain ?? copies.heard(path, revision)?.inVain
-    if (inVain === undefined || inVain > IN_VAIN || (!waiting && this.#soon.size >= MOST)) return
+    const inVain = copies.heard(path, revision)?.inVain ?? waiting?.inVain
+    const isLonger = before !== undefined && after !== undefined && waitersIn(after) > waitersIn(before)
+    if (!isLonger || inVain === undefined || inVain > IN_VAIN || (!waiting && this.#soon.size >= MOST)) return
     waiting?.cancel()
     if (!waiting && inVain === 0) {
       this.read(address, [], 1)

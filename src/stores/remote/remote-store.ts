@@ -218,12 +218,16 @@ class RemoteStore extends Views implements Store {
       this.#sessions.moved(letter.moved)
       return
     }
-    // Whoever was granted something while it waited here will claim it.
+    this.#deliveries.receive({ ...letter, elsewhere: true })
+    if (this.#backend.readAhead) setImmediate(() => this.#readAhead(letter))
+  }
+
+  /** Whoever was granted something while it waited here will claim it; it was told before this. */
+  #readAhead(letter: StepsLetter): void {
     const claims = letter.events.flatMap((event) =>
       event.type === 'granted' && this.#isHere(event.asker) ? { ...event.asker, operation: event.operation } : [],
     )
     if (claims.length > 0) this.#backend.readAhead?.(letter, claims)
-    this.#deliveries.receive({ ...letter, elsewhere: true })
   }
 
   #isHere({ session }: Asker): boolean {
