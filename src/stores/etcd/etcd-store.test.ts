@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, test } from 'vitest'
-import { type EtcdCluster, startEtcd } from '../../testing/harness/etcd.ts'
+import { type EtcdCluster, startEtcd, WHOLE_ETCD } from '../../testing/harness/etcd.ts'
 import { backendConformance, storeConformance } from '../../testing/index.ts'
 import { ClockedLeases } from '../../testing/unit/clocked-etcd.ts'
 import type { Clock } from '../store.ts'
@@ -8,7 +8,7 @@ import { openEtcdBackend, openEtcdStore } from './index.ts'
 let cluster: EtcdCluster
 const leases = new Map<Clock, ClockedLeases>()
 beforeAll(async () => {
-  cluster = await startEtcd()
+  cluster = await startEtcd(WHOLE_ETCD)
 }, 60_000)
 afterAll(() => cluster.stop())
 

@@ -60,12 +60,16 @@ export class EtcdMember {
     return this.#ports.client
   }
 
-  /** Its first start: without data, on ports that are free. It may end at once, where one of them was taken meanwhile. */
-  async begin(flags: readonly string[]): Promise<void> {
+  /** As it is before its first start: without data, with ports that are free. */
+  async clear(): Promise<void> {
     await this.kill()
     rmSync(this.#data, { recursive: true, force: true })
     mkdirSync(this.#data, { recursive: true, mode: 0o700 })
     this.#ports = { client: await freePort(), peer: await freePort(), admin: await freePort() }
+  }
+
+  /** Its first start. It may end at once, where one of its ports was taken meanwhile. */
+  begin(flags: readonly string[]): void {
     this.#flags = [...this.#ownFlags(), ...flags]
     this.#spawn()
   }

@@ -90,6 +90,15 @@ test('a member that is cut off stays so while another is healed', async () => {
   expect(await get(etcd.endpoints[one]!)).toBe('two of three')
 })
 
+test('members that speak with one another directly are as good, but that none can be cut off', async () => {
+  const etcd = await startEtcd({ canIsolate: false })
+  onTestFinished(() => etcd.stop())
+  const leader = await etcd.leader()
+  await put(etcd.members[(leader + 1) % 3]!, 'by another')
+  expect(await get(etcd.endpoints[leader]!)).toBe('by another')
+  expect(() => etcd.isolate(leader)).toThrow('without a network that can be cut')
+})
+
 test('while a member is stopped it answers nothing, and then it does', async () => {
   const etcd = await started(1)
   const [only] = etcd.members as [EtcdMember]

@@ -15,6 +15,8 @@ interface EtcdOptions {
   readonly options?: readonly string[]
   /** How clients are spoken to; without it, in plain. */
   readonly tls?: EtcdTls
+  /** False: the members speak with one another directly, which takes less, and none can be isolated. */
+  readonly canIsolate?: boolean
 }
 
 interface Status {
@@ -28,17 +30,21 @@ const START_TRIES = 5
 const ANSWER_MS = 60_000
 const AGAIN_MS = 50
 
+/** For tests that are neither about what survives nor about members that are cut off: a quarter less to compute. */
+export const WHOLE_ETCD = { canIsolate: false, options: ['--unsafe-no-fsync'] } as const
+
 /** An etcd cluster that is thrown away: on ports of the loopback, in a folder of its own. A linearizable read works by each. */
 export async function startEtcd({
   members: count = 3,
   folder,
   options = [],
   tls,
+  canIsolate = true,
 }: EtcdOptions = {}): Promise<EtcdCluster> {
   const own = folder ?? (await mkdtemp(join(tmpdir(), 'baton-etcd-')))
   await mkdir(own, { recursive: true })
   const members = Array.from({ length: count }, (_, index) => new EtcdMember({ name: `m${index}`, folder: own, tls }))
-  const cluster = new EtcdCluster(own, members)
+  const cluster = new EtcdCluster(own, members, canIsolate ? new EtcdNetwork(members) : undefined)
   try {
     await cluster.begin(options)
     return cluster
@@ -51,13 +57,13 @@ export async function startEtcd({
 export class EtcdCluster {
   readonly members: readonly EtcdMember[]
   readonly #folder: string
-  readonly #network: EtcdNetwork
+  readonly #network: EtcdNetwork | undefined
   readonly #onExit = () => this.#remove()
 
-  constructor(folder: string, members: readonly EtcdMember[]) {
+  constructor(folder: string, members: readonly EtcdMember[], network: EtcdNetwork | undefined) {
     this.#folder = folder
     this.members = members
-    this.#network = new EtcdNetwork(members)
+    this.#network = network
     process.on('exit', this.#onExit)
   }
 
@@ -72,14 +78,14 @@ export class EtcdCluster {
 
   /** Starts all of the members without data. Once in its life. */
   async begin(options: readonly string[]): Promise<void> {
-    const ports = await this.#network.listen()
-    const byNetwork = ports.map((port) => `http://127.0.0.1:${port}`)
-    const all = this.members.map(({ name }, index) => `${name}=${byNetwork[index]}`).join(',')
+    const byNetwork = await this.#network?.listen()
     for (let tries = 1; ; tries++) {
+      await Promise.all(this.members.map((member) => member.clear()))
+      const urls = (byNetwork ?? this.members.map(({ port }) => port)).map((port) => `http://127.0.0.1:${port}`)
+      const all = this.members.map(({ name }, index) => `${name}=${urls[index]}`).join(',')
       const common = [`--initial-cluster=${all}`, `--initial-cluster-token=${randomBytes(8).toString('hex')}`]
-      const begin = (member: EtcdMember, index: number) =>
-        member.begin([...common, `--initial-advertise-peer-urls=${byNetwork[index]}`, ...options])
-      await Promise.all(this.members.map(begin))
+      for (const [index, member] of this.members.entries())
+        member.begin([...common, `--initial-advertise-peer-urls=${urls[index]}`, ...options])
       const areReady = await Promise.all(this.members.map((member) => member.isReady()))
       if (areReady.every(Boolean)) return
       // Somebody else may have taken a port meanwhile.
@@ -104,6 +110,7 @@ export class EtcdCluster {
 
   /** Cuts the connections between this member and its peers, both ways; clients still reach it. Returns how to heal it. */
   isolate(index: number): () => void {
+    if (!this.#network) throw new Error('this cluster was started without a network that can be cut')
     return this.#network.isolate(index)
   }
 
@@ -137,7 +144,7 @@ export class EtcdCluster {
 
   /** Ends it, and leaves nothing. */
   async stop(): Promise<void> {
-    this.#network.close()
+    this.#network?.close()
     await Promise.all(this.members.map((member) => member.kill()))
     this.#remove()
     process.off('exit', this.#onExit)
