@@ -7,6 +7,8 @@ export interface Need {
 
 export interface Run {
   readonly tests: readonly string[]
+  /** Of these, some that another run has. */
+  readonly except?: readonly string[]
   readonly workers: number
   readonly isLowPriority?: boolean
   /** Its files share their modules. */

@@ -83,9 +83,24 @@ export const needs = [
   },
 ]
 
+/** What mostly waits: for leases and outages to be over, or for a time that is given to be full. */
+const PATIENT = [
+  'test/e2e/busy.test.ts',
+  'test/e2e/content-away.test.ts',
+  'test/e2e/etcd-faults.test.ts',
+  'test/e2e/etcd.test.ts',
+  'test/e2e/faults.test.ts',
+  'test/e2e/file-store.test.ts',
+  'test/e2e/mysql-faults.test.ts',
+  'test/e2e/mysql-paused.test.ts',
+  'test/e2e/mysql.test.ts',
+  'test/e2e/operations-etcd.test.ts',
+  'test/e2e/rolling-restart.test.ts',
+]
+
 /**
  * One round after another. A round has lanes, which run side by side, and a lane has runs, one after another. Two cores are
- * enough for two workers that compute, or for two that mostly wait for real processes; what only computes takes, at low
+ * enough for two workers that compute and one that mostly waits for real processes; what only computes takes, at low
  * priority, what these leave over.
  */
 export const rounds = [
@@ -110,9 +125,10 @@ export const rounds = [
         // To load the sources anew for every file takes longer than most of them run.
         isShared: true,
       },
-      { tests: ['test/e2e'], workers: 2 },
+      { tests: ['test/e2e'], except: PATIENT, workers: 2 },
       { tests: ['test/browser'], workers: 1 },
     ],
+    [{ tests: PATIENT, workers: 1 }],
     // Each of these fills two cores by itself.
     [{ tests: ['test/simulator', 'test/bugs'], workers: 1, isLowPriority: true }],
   ],

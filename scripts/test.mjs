@@ -1,5 +1,5 @@
 // Everything that must hold, in one run: types, lint, import rules, then every test. The last line counts the tests.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,28 +16,6 @@ if (plan.isRefused) {
 }
 
 const bin = (path) => [process.execPath, join('node_modules', path)]
-const checks = [
-  ['build', process.execPath, 'scripts/build.mjs'],
-  ['types of the core, alone', ...bin('typescript/bin/tsc'), '-p', 'src/core'],
-  ['types', ...bin('typescript/bin/tsc'), '-p', '.'],
-  ['types of the page', ...bin('typescript/bin/tsc'), '-p', 'src/dashboard'],
-  ['lint and format', ...bin('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'],
-  [
-    'import rules',
-    ...bin('dependency-cruiser/bin/dependency-cruise.mjs'),
-    '--config',
-    '.dependency-cruiser.cjs',
-    'src',
-  ],
-]
-const secondsSince = (startMs) => `${((Date.now() - startMs) / 1000).toFixed(1)} s`
-for (const [name, command, ...args] of checks) {
-  const startMs = Date.now()
-  const { status } = spawnSync(command, args, { stdio: 'inherit' })
-  console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name} (${secondsSince(startMs)})`)
-  if (status !== 0) process.exit(1)
-}
-
 const folder = mkdtempSync(join(tmpdir(), 'baton-test-'))
 const children = new Set()
 process.on('exit', () => {
@@ -46,34 +24,64 @@ process.on('exit', () => {
 })
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1))
 
+const secondsSince = (startMs) => `${((Date.now() - startMs) / 1000).toFixed(1)} s`
+await check('build', process.execPath, 'scripts/build.mjs')
+if (process.exitCode) process.exit()
+// Neither of them fills two cores.
+await Promise.all([
+  check('types of the core, alone', ...bin('typescript/bin/tsc'), '-p', 'src/core'),
+  check('types', ...bin('typescript/bin/tsc'), '-p', '.'),
+  check('types of the page', ...bin('typescript/bin/tsc'), '-p', 'src/dashboard'),
+  check('lint and format', ...bin('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'),
+  check(
+    'import rules',
+    ...bin('dependency-cruiser/bin/dependency-cruise.mjs'),
+    '--config',
+    '.dependency-cruiser.cjs',
+    'src',
+  ),
+  packOnce(),
+])
+if (process.exitCode) process.exit()
+
 const total = { passed: 0, failed: 0, skipped: 0 }
 let isBroken = false
-for (const round of plan.rounds) await Promise.all(round.map(runLane))
+for (const round of plan.rounds) await Promise.all(round.map((lane, index) => runLane(lane, { isBeside: index > 0 })))
 for (const line of plan.lines) console.log(line)
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
 process.exit(isBroken ? 1 : 0)
 
-async function runLane(runs) {
-  for (const run of runs) await runTests(run)
+/** One command that has to end well. What it says is shown when it is done. */
+async function check(name, command, ...args) {
+  const startMs = Date.now()
+  const { status, output } = await run(command, args, { isShownLater: true })
+  process.stdout.write(output)
+  console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name} (${secondsSince(startMs)})`)
+  if (status !== 0) process.exitCode = 1
+}
+
+/** The package as it would be published: for all tests that look at it or install it. */
+async function packOnce() {
+  const report = join(folder, 'package.json')
+  const script = 'npm pack --json --ignore-scripts --pack-destination "$1" > "$2"'
+  await check('package', 'sh', '-c', script, 'sh', folder, report)
+  process.env.BATON_TEST_PACKAGE = report
+}
+
+async function runLane(runs, { isBeside }) {
+  for (const each of runs) await runTests(each, { isBeside })
 }
 
 /** One vitest. What runs beside another is shown when it is done. */
-async function runTests({ tests, workers, isLowPriority, isShared }) {
+async function runTests({ tests, except = [], workers, isLowPriority, isShared }, { isBeside }) {
   const startMs = Date.now()
   const report = join(mkdtempSync(join(folder, 'run-')), 'report.json')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-  const flags = [`--maxWorkers=${workers}`, ...plan.leftOut.map((test) => `--exclude=${test}`)]
+  const flags = [`--maxWorkers=${workers}`, ...[...plan.leftOut, ...except].map((test) => `--exclude=${test}`)]
   if (isShared) flags.push('--no-isolate')
   const vitest = [...bin('vitest/vitest.mjs'), 'run', ...reporters, ...flags, ...tests]
   const [command, ...args] = isLowPriority ? ['nice', '-n', '19', ...vitest] : vitest
-  const child = spawn(command, args, {
-    stdio: ['ignore', ...(isLowPriority ? ['pipe', 'pipe'] : ['inherit', 'inherit'])],
-  })
-  children.add(child)
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => (output += text))
-  const status = await new Promise((resolve) => child.on('close', resolve))
-  children.delete(child)
+  const { status, output } = await run(command, args, { isShownLater: isBeside })
   process.stdout.write(output)
   console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${tests.join(', ')} (${secondsSince(startMs)})`)
   isBroken ||= status !== 0 || !existsSync(report)
@@ -82,4 +90,15 @@ async function runTests({ tests, workers, isLowPriority, isShared }) {
   total.passed += counts.numPassedTests
   total.failed += counts.numFailedTests
   total.skipped += counts.numPendingTests + counts.numTodoTests
+}
+
+async function run(command, args, { isShownLater }) {
+  const stdio = ['ignore', ...(isShownLater ? ['pipe', 'pipe'] : ['inherit', 'inherit'])]
+  const child = spawn(command, args, { stdio })
+  children.add(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => (output += text))
+  const status = await new Promise((resolve) => child.on('close', resolve))
+  children.delete(child)
+  return { status, output }
 }

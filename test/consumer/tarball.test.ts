@@ -6,13 +6,15 @@ import { beforeAll, expect, test } from 'vitest'
 import { reachable } from '../tidy/checks.ts'
 import { entriesOf } from '../tidy/entries.ts'
 import { readTree } from '../tidy/source-tree.ts'
-import { pack, root, run } from './consumer-project.ts'
+import { pack, packed, root, run } from './consumer-project.ts'
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 let paths: readonly string[]
 beforeAll(async () => {
-  ;({ paths } = await pack(root))
+  const folder = await mkdtemp(join(tmpdir(), 'baton-tarball-'))
+  ;({ paths } = await packed(folder))
+  await rm(folder, { recursive: true })
 }, 60_000)
 
 test('the tarball has what users can import or start, its declarations, the docs, and nothing else', () => {

@@ -4,7 +4,7 @@ import { type Etcd, EtcdError, type Found, type Txn } from '../../src/stores/etc
 import { checkEtcdStore, openEtcdStore, raiseFences } from '../../src/stores/etcd/index.ts'
 import type { Store, StoreEvent } from '../../src/stores/store.ts'
 import { becomes } from '../../src/testing/conformance/eventually.ts'
-import { type EtcdCluster, startEtcd } from '../../src/testing/harness/etcd.ts'
+import { type EtcdCluster, startEtcd, WHOLE_ETCD } from '../../src/testing/harness/etcd.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { ClockedLeases } from '../../src/testing/unit/clocked-etcd.ts'
 
@@ -16,7 +16,7 @@ let leases: ClockedLeases
 const stores: Store[] = []
 
 beforeAll(async () => {
-  cluster = await startEtcd()
+  cluster = await startEtcd(WHOLE_ETCD)
 }, 60_000)
 afterAll(() => cluster.stop())
 beforeEach(() => {
