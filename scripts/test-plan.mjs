@@ -125,10 +125,10 @@ export const rounds = [
         // To load the sources anew for every file takes longer than most of them run.
         isShared: true,
       },
-      { tests: ['test/e2e'], except: PATIENT, workers: 2 },
+      { tests: ['test/e2e'], except: PATIENT, workers: 2, isShared: true },
       { tests: ['test/browser'], workers: 1 },
     ],
-    [{ tests: PATIENT, workers: 1 }],
+    [{ tests: PATIENT, workers: 1, isShared: true }],
     // Each of these fills two cores by itself.
     [{ tests: ['test/simulator', 'test/bugs'], workers: 1, isLowPriority: true }],
   ],

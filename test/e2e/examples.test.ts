@@ -1,7 +1,9 @@
 import { beforeAll, expect, test } from 'vitest'
 import { exampleCases, fiftyAsks, withRuns } from './example-cases.ts'
 import { endWell, openDay } from './example-runs.ts'
-import { newDirectory, serve } from './file-server.ts'
+import { fileStores, serve } from './file-server.ts'
+
+const { newDirectory } = fileStores()
 
 /* The programs of `examples/` on a server with a file store. */
 let url: string

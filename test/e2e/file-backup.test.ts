@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { type Baton, connect } from '../../src/client/index.ts'
 import { baton } from './cli-process.ts'
-import { type FileServer, newDirectory, serve } from './file-server.ts'
+import { type FileServer, fileStores, serve } from './file-server.ts'
+
+const { newDirectory } = fileStores()
 
 const clients: Baton[] = []
 afterAll(() => Promise.all(clients.map((client) => client.close())))

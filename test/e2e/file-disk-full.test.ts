@@ -3,7 +3,9 @@ import { mkdirSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { killRest, until } from './cli-process.ts'
-import { newDirectory, post, serve } from './file-server.ts'
+import { fileStores, post, serve } from './file-server.ts'
+
+const { newDirectory } = fileStores()
 
 test('a disk of 8 MB that fills up while it works: 503, then space is freed and it goes on, nothing lost', async () => {
   const directory = newDirectory()

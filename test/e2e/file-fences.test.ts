@@ -2,7 +2,9 @@ import { cpSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } fro
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { baton, troubleIn } from './cli-process.ts'
-import { newDirectory, post, serve } from './file-server.ts'
+import { fileStores, post, serve } from './file-server.ts'
+
+const { newDirectory } = fileStores()
 
 let holds = 0
 

@@ -4,14 +4,16 @@ import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import { killRest, type Running, start, until } from './cli-process.ts'
 
-/** Servers on file stores, in a folder of the test file's own that goes with it. */
-export const folder = mkdtempSync(join(tmpdir(), 'baton-file-e2e-'))
-let directories = 0
-export const newDirectory = () => join(folder, `${++directories}`)
-afterAll(() => {
-  killRest()
-  rmSync(folder, { recursive: true, force: true })
-})
+/** A folder of the test file's own for file stores, which goes with it, as do their servers. Files may share this module. */
+export function fileStores(): { readonly folder: string; newDirectory(): string } {
+  const folder = mkdtempSync(join(tmpdir(), 'baton-file-e2e-'))
+  let directories = 0
+  afterAll(() => {
+    killRest()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return { folder, newDirectory: () => join(folder, `${++directories}`) }
+}
 
 export interface FileServer {
   readonly url: string

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { baton, type Running, start, until } from './cli-process.ts'
-import { folder, newDirectory, post, serve } from './file-server.ts'
+import { fileStores, post, serve } from './file-server.ts'
+
+const { folder, newDirectory } = fileStores()
 
 const KILL_RESTART = fileURLToPath(new URL('../../scripts/kill-restart.mjs', import.meta.url))
 const SECONDS = Number(process.env.KILL_RESTART_SECONDS ?? 45)

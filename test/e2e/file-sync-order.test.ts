@@ -3,8 +3,10 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { newDirectory, post } from './file-server.ts'
+import { fileStores, post } from './file-server.ts'
 import { syncOrder } from './sync-order.ts'
+
+const { newDirectory } = fileStores()
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 

@@ -5,7 +5,9 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { baton, MAIN, startProgram, troubleIn, until } from './cli-process.ts'
-import { newDirectory, post, serve } from './file-server.ts'
+import { fileStores, post, serve } from './file-server.ts'
+
+const { newDirectory } = fileStores()
 
 const flags = (directory: string, port: string) => ['serve', '--port', port, '--store', `file:${directory}`]
 

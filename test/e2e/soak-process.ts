@@ -1,15 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { afterAll, expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 
 const HARNESS = fileURLToPath(new URL('../../dist/testing/harness/cli.js', import.meta.url))
-const children = new Set<ChildProcess>()
-
-afterAll(() => {
-  // It ends whatever it has started.
-  for (const child of children) child.kill('SIGTERM')
-})
 
 export interface Soaked {
   readonly code: number | null
@@ -22,7 +16,8 @@ export interface Soaked {
 export async function soak(...flags: string[]): Promise<Soaked> {
   if (!existsSync(HARNESS)) throw new Error(`${HARNESS} is missing: run \`npm run build\` first`)
   const child = spawn(process.execPath, [HARNESS, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
-  children.add(child)
+  // It ends whatever it has started.
+  onTestFinished(() => void child.kill('SIGTERM'))
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text) => {
@@ -30,7 +25,6 @@ export async function soak(...flags: string[]): Promise<Soaked> {
     })
   }
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
-  children.delete(child)
   const lines = [...output.matchAll(/^ {2}(\d+) ([^:\n]*): (.*)$/gm)]
   const violations = lines.map(([, invariant, resource, what]) => ({
     invariant: invariant!,

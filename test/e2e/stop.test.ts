@@ -1,9 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { rawSocket } from '../../src/testing/unit/raw-socket.ts'
 import { logIn, troubleIn, until } from './cli-process.ts'
-import { newDirectory, post, serve } from './file-server.ts'
+import { fileStores, post, serve } from './file-server.ts'
 import { startLoad } from './restart-load.ts'
 import { startOn } from './restarted-server.ts'
+
+const { newDirectory } = fileStores()
 
 test('a server on a file store, restarted under load: leases, places in line and fences go on, and nobody is alarmed', async () => {
   const store = `file:${newDirectory()}`
