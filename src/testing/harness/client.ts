@@ -4,7 +4,6 @@ import type { Policy } from '../../core/index.ts'
 import { Journal, machineMs } from '../journal.ts'
 import { seededRandom } from '../random.ts'
 import { drawCall } from './call.ts'
-import { libraryClient, openLibraryStore } from './library.ts'
 import { type Performer, perform } from './perform.ts'
 
 /*
@@ -61,6 +60,8 @@ async function openBaton(signal: AbortSignal): Promise<Baton | undefined> {
   }
   const options = { node: config.node, ttlMs: config.ttlMs, onNotice }
   if (!config.library) return connect(config.urls, options)
+  // Twice as much to load as all the rest: not for those that are killed and started all the time, and have a server.
+  const { libraryClient, openLibraryStore } = await import('./library.ts')
   const store = await openLibraryStore({ ...config.library, journal: config.journal }, signal)
   return store && libraryClient(store, options)
 }

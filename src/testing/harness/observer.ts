@@ -2,7 +2,6 @@ import { connect } from '../../client/index.ts'
 import type { Policy } from '../../core/index.ts'
 import { Journal } from '../journal.ts'
 import type { Note } from '../telling.ts'
-import { libraryClient, openLibraryStore } from './library.ts'
 
 /*
  * One observer of the harness: a process that listens to everything, at one server or on the store itself, and writes down
@@ -26,6 +25,8 @@ const config: ObserverConfig = JSON.parse(process.argv[2]!)
 async function openBaton(onNotice: (notice: string) => void) {
   const options = { node: config.name, onNotice }
   if (!config.library) return connect(config.url, options)
+  // Twice as much to load as all the rest: not for those that are killed and started all the time, and have a server.
+  const { libraryClient, openLibraryStore } = await import('./library.ts')
   const store = await openLibraryStore({ ...config.library, journal: config.journal })
   return libraryClient(store!, options)
 }
