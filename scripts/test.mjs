@@ -15,6 +15,10 @@ if (plan.isRefused) {
   process.exit(1)
 }
 
+// Node reads these at every start, for longer than all else that it does then, and the tests start thousands of processes. What
+// they speak TLS with they make themselves.
+delete process.env.NODE_EXTRA_CA_CERTS
+
 const bin = (path) => [process.execPath, join('node_modules', path)]
 const folder = mkdtempSync(join(tmpdir(), 'baton-test-'))
 const children = new Set()
