@@ -77,14 +77,14 @@ async function runLane(runs, { isBeside }) {
 }
 
 /** One vitest. What runs beside another is shown when it is done. */
-async function runTests({ tests, except = [], workers, isLowPriority, isShared }, { isBeside }) {
+async function runTests({ tests, except = [], workers, nice, isShared }, { isBeside }) {
   const startMs = Date.now()
   const report = join(mkdtempSync(join(folder, 'run-')), 'report.json')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
   const flags = [`--maxWorkers=${workers}`, ...[...plan.leftOut, ...except].map((test) => `--exclude=${test}`)]
   if (isShared) flags.push('--no-isolate')
   const vitest = [...bin('vitest/vitest.mjs'), 'run', ...reporters, ...flags, ...tests]
-  const [command, ...args] = isLowPriority ? ['nice', '-n', '19', ...vitest] : vitest
+  const [command, ...args] = nice ? ['nice', '-n', `${nice}`, ...vitest] : vitest
   const { status, output } = await run(command, args, { isShownLater: isBeside })
   process.stdout.write(output)
   console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${tests.join(', ')} (${secondsSince(startMs)})`)
