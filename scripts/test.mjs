@@ -15,7 +15,7 @@ if (plan.isRefused) {
   process.exit(1)
 }
 
-// Node reads these at every start, for longer than all else that it does then, and the tests start thousands of processes. What
+// Node reads these at every start, for longer than all else that it does then, and the tests start very many processes. What
 // they speak TLS with they make themselves.
 delete process.env.NODE_EXTRA_CA_CERTS
 
@@ -31,7 +31,6 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exi
 const secondsSince = (startMs) => `${((Date.now() - startMs) / 1000).toFixed(1)} s`
 await check('build', process.execPath, 'scripts/build.mjs')
 if (process.exitCode) process.exit()
-// Neither of them fills two cores.
 await Promise.all([
   check('types of the core, alone', ...bin('typescript/bin/tsc'), '-p', 'src/core'),
   check('types', ...bin('typescript/bin/tsc'), '-p', '.'),
