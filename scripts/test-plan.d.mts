@@ -10,7 +10,8 @@ export interface Run {
   /** Of these, some that another run has. */
   readonly except?: readonly string[]
   readonly workers: number
-  readonly isLowPriority?: boolean
+  /** How far it stands back for others: that of nice(1). */
+  readonly nice?: number
   /** Its files share their modules. */
   readonly isShared?: boolean
 }

@@ -30,7 +30,7 @@ const START_TRIES = 5
 const ANSWER_MS = 60_000
 const AGAIN_MS = 50
 
-/** For tests that are neither about what survives nor about members that are cut off: a quarter less to compute. */
+/** For tests that are neither about what survives nor about members that are cut off: there is less to compute. */
 export const WHOLE_ETCD = { canIsolate: false, options: ['--unsafe-no-fsync'] } as const
 
 /** An etcd cluster that is thrown away: on ports of the loopback, in a folder of its own. A linearizable read works by each. */
