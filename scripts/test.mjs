@@ -15,11 +15,7 @@ if (plan.isRefused) {
   process.exit(1)
 }
 
-<<<<<<< HEAD
-// Node reads these at every start, for longer than all else that it does then, and the tests start thousands of processes. What
-=======
 // Node reads these at every start, for longer than all else that it does then, and the tests start very many processes. What
->>>>>>> quick
 // they speak TLS with they make themselves.
 delete process.env.NODE_EXTRA_CA_CERTS
 
@@ -35,10 +31,6 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exi
 const secondsSince = (startMs) => `${((Date.now() - startMs) / 1000).toFixed(1)} s`
 await check('build', process.execPath, 'scripts/build.mjs')
 if (process.exitCode) process.exit()
-<<<<<<< HEAD
-// Neither of them fills two cores.
-=======
->>>>>>> quick
 await Promise.all([
   check('types of the core, alone', ...bin('typescript/bin/tsc'), '-p', 'src/core'),
   check('types', ...bin('typescript/bin/tsc'), '-p', '.'),
@@ -84,22 +76,14 @@ async function runLane(runs, { isBeside }) {
 }
 
 /** One vitest. What runs beside another is shown when it is done. */
-<<<<<<< HEAD
-async function runTests({ tests, except = [], workers, isLowPriority, isShared }, { isBeside }) {
-=======
 async function runTests({ tests, except = [], workers, nice, isShared }, { isBeside }) {
->>>>>>> quick
   const startMs = Date.now()
   const report = join(mkdtempSync(join(folder, 'run-')), 'report.json')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
   const flags = [`--maxWorkers=${workers}`, ...[...plan.leftOut, ...except].map((test) => `--exclude=${test}`)]
   if (isShared) flags.push('--no-isolate')
   const vitest = [...bin('vitest/vitest.mjs'), 'run', ...reporters, ...flags, ...tests]
-<<<<<<< HEAD
-  const [command, ...args] = isLowPriority ? ['nice', '-n', '19', ...vitest] : vitest
-=======
   const [command, ...args] = nice ? ['nice', '-n', `${nice}`, ...vitest] : vitest
->>>>>>> quick
   const { status, output } = await run(command, args, { isShownLater: isBeside })
   process.stdout.write(output)
   console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${tests.join(', ')} (${secondsSince(startMs)})`)
