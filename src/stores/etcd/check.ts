@@ -20,7 +20,7 @@ interface Checked {
 /** Whether an etcd will do, how full it is, and what is in it. Changes nothing; what will not do is thrown. */
 export async function checkEtcdStore(url: string): Promise<Checked> {
   return onceOn(url, async ({ etcd, keys }) => {
-    await refuseUnfit(etcd)
+    refuseUnfit(await etcd.status())
     const members = await etcd.status()
     const alarms = await etcd.alarms()
     const ranges = [

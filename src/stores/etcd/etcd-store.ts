@@ -46,7 +46,11 @@ export async function openEtcdBackend(options: EtcdStoreOptions): Promise<Backen
   const etcd = around(openEtcd(target, timing))
   const keys = new Keys(target.prefix)
   const start = async () => {
-    const { areLeasesExact } = await refuseUnfit(etcd)
+    const members = await etcd.status()
+    const { areLeasesExact } = refuseUnfit(members)
+    // All that is written goes through the leader: by way of another member it takes longer.
+    const leader = members.find(({ isLeader }) => isLeader)
+    if (leader) etcd.prefer(leader.endpoint)
     const { meta, isNew } = await begin(etcd, keys, timing)
     onFound?.({ at: target.name, isNew })
     const { compactMs } = target

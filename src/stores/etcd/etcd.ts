@@ -100,6 +100,8 @@ export interface Etcd {
   status(): Promise<readonly MemberStatus[]>
   /** Alarms that are raised: NOSPACE, CORRUPT. */
   alarms(): Promise<readonly string[]>
+  /** Goes to this endpoint; once that does not answer, to another as ever. */
+  prefer(endpoint: string): void
   /** Goes to another endpoint, if there is one: whoever has noticed that this one is deaf says so. */
   moveOn(): void
   close(): Promise<void>

@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../store.ts'
-import type { Etcd } from './etcd.ts'
+import type { MemberStatus } from './etcd.ts'
 
 const LEAST = '3.4.0'
 /** From these on, no lease ends before its time (etcd issue 15247). */
@@ -9,8 +9,8 @@ const EXACT = ['3.4.31', '3.5.13']
  * A version that is known not to do is thrown, with the sentence that says what to do instead. Says of the others whether their
  * leases never end before their time; those that do not answer are taken to be like the worst.
  */
-export async function refuseUnfit(etcd: Etcd): Promise<{ readonly areLeasesExact: boolean }> {
-  const versions = (await etcd.status()).map(({ version }) => version)
+export function refuseUnfit(members: readonly MemberStatus[]): { readonly areLeasesExact: boolean } {
+  const versions = members.map(({ version }) => version)
   for (const version of versions)
     if (version !== undefined && isBefore(version, LEAST))
       throw new StoreUnavailable(`etcd ${version} is too old: ${LEAST} is the least that works`)

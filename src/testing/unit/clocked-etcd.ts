@@ -49,6 +49,7 @@ export class ClockedLeases {
       // Whatever the members do, these leases never end before their time.
       status: async () => (await etcd.status()).map((member) => ({ ...member, version: '3.6.0' })),
       alarms: () => etcd.alarms(),
+      prefer: (endpoint) => etcd.prefer(endpoint),
       moveOn: () => etcd.moveOn(),
       close: () => etcd.close(),
     }

@@ -88,6 +88,10 @@ export class Calls {
     return errorOf(error, { endpoint, isWrite, isAdmin, user, prefix: this.#target.prefix })
   }
 
+  prefer(endpoint: string): void {
+    this.#connections.prefer(endpoint)
+  }
+
   moveOn(): void {
     this.#connections.moveOn()
   }

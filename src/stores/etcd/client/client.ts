@@ -96,6 +96,10 @@ export class EtcdClient implements Etcd {
     return [...new Set(alarms.map(({ alarm }) => ALARMS[alarm] ?? `${alarm}`))]
   }
 
+  prefer(endpoint: string): void {
+    this.#calls.prefer(endpoint)
+  }
+
   moveOn(): void {
     this.#calls.moveOn()
   }

@@ -57,6 +57,12 @@ export class Connections {
     return this.#connecting
   }
 
+  /** This one is tried first from now on; the present connection is left for it. */
+  prefer(endpoint: string): void {
+    this.#endpoints = [endpoint, ...this.#endpoints.filter((each) => each !== endpoint)]
+    if (this.#current && this.#current.endpoint !== endpoint) this.moveOn()
+  }
+
   /** Leaves a connection for another, unless it was left before. */
   moveOn(from = this.#current): void {
     if (from === this.#current) from?.retire('the connection was left for another')
