@@ -99,9 +99,13 @@ export class Keys {
     return `${this.queue(address, operation).key}${sortable(ticket)}`
   }
 
+  owners(address: Address): Range {
+    return under(`${this.prefix}owner/${pathOf(address)}/`)
+  }
+
   /** The tickets of each owner in a queue. */
   ownersOf(address: Address, operation: string): Range {
-    return under(`${this.prefix}owner/${pathOf(address)}/${escaped(operation)}/`)
+    return under(`${this.owners(address).key}${escaped(operation)}/`)
   }
 
   ticketsOf(address: Address, operation: string, owner: string): Range {
@@ -153,11 +157,6 @@ export class Keys {
 
   answer(address: Address, text: string): string {
     return `${this.answers(address).key}${createHash('sha256').update(text).digest('base64url')}`
-  }
-
-  /** All that there is of those who wait: themselves, by owner, and by deadline. */
-  waiting(address: Address): readonly Range[] {
-    return [this.waiters(address), under(`${this.prefix}owner/${pathOf(address)}/`), this.deadlines(address)]
   }
 
   places(session: string): Range {

@@ -55,6 +55,10 @@ export class Mailbox {
     this.#lookLater()
   }
 
+  get readTo(): number {
+    return this.#readTo
+  }
+
   /** Where letters for this process begin. */
   get key(): string {
     return this.#options.keys.mail(this.#options.process).key

@@ -95,14 +95,14 @@ export class ReadAhead {
   async #read(address: Address, asks: readonly AskName[], inVain: number): Promise<Copy | undefined> {
     const { etcd, keys, surroundings } = this.#options
     const reads = new Reads(true)
-    const { received } = surroundings.addTo(reads, true)
+    const received = surroundings.fresh ? undefined : surroundings.addTo(reads, true).received
     const itself = { key: keys.resource(address) }
     const resource = reads.add(itself)
-    const ranges = [...keys.waiting(address), ...asks.map((ask) => keys.memoriesOf(address, ask))]
+    const waiters = asks.length > 0 ? [keys.waiters(address), keys.owners(address)] : [keys.waiters(address)]
+    const ranges = [...waiters, ...asks.map((ask) => keys.memoriesOf(address, ask))]
     const parts = ranges.map((range) => reads.add({ ...range, limit: SMALL }))
     await reads.run(etcd)
-    // Whoever decides on it has been told all that came before.
-    await received()
+    await received?.()
     const [kv] = resource().kvs
     if (!kv || resourceFrom(kv.value).journal !== undefined) return undefined
     const found = parts.map((part) => part())
@@ -111,6 +111,8 @@ export class ReadAhead {
       return undefined
     }
     const { modRevision } = kv
+    // Whoever decides on it has to have been told all that came before.
+    if (modRevision > surroundings.receivedTo) return undefined
     return Copy.of([kv, ...found.flatMap(({ kvs }) => kvs)], [itself, ...ranges], { modRevision, inVain })
   }
 

@@ -44,6 +44,11 @@ export class Surroundings {
     return last && this.#timing.monoMs() < last.readAtMs + FRESH_MS ? last : undefined
   }
 
+  /** All letters up to this revision were received. */
+  get receivedTo(): number {
+    return this.#mailbox.readTo
+  }
+
   /** To be read with others. Once that is done, `received` resolves when all letters among it were told. */
   addTo(reads: Reads, isSerializable: boolean): SurroundingsReading {
     const meta = reads.add({ key: this.#keys.meta })
