@@ -27,7 +27,7 @@ const CONTAINERD = new RegExp(`${MERGERFS.source}|containerd-node\\.ts`)
 test('what needs a program stands in the table, and nothing else does', () => {
   const signs: [program: string, sign: RegExp][] = [
     ['mariadbd', /harness\/mariadb\.ts|from '\.\/mariadb\.ts'|'--store', 'mysql:'/],
-    ['etcd', /harness\/etcd\.ts|from '\.\/etcd\.ts'|'--store', 'etcd:'|'KILL', 'etcd'/],
+    ['etcd', /harness\/etcd\.ts|startEtcd\b|'--store', 'etcd:'|'KILL', 'etcd'/],
     ['strace', /spawn(Sync)?\('strace'/],
     ['tmux', /run\('tmux'/],
     ['chromium', /from '\.\/browser\.ts'/],

@@ -64,7 +64,7 @@ const REPLACED: readonly ReplacedWord[] = [
   { word: 'history', now: 'buffer', in: ['src/service/'] },
   { word: 'ask', now: 'acquire', in: ['src/testing/conformance/case.ts'] },
   { word: 'standpoint', now: 'place' },
-  { word: 'surroundings', now: 'what they are' },
+  { word: 'storeState', now: 'what they are' },
   { word: 'strays', now: 'unknown places' },
   { word: 'care', now: 'maintenance' },
   { word: 'rest', now: 'what is in it', isName: true },

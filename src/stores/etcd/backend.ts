@@ -26,7 +26,7 @@ import type { Around } from './opening.ts'
 import { readPolicy, writePolicy } from './policy.ts'
 import { ReadAhead } from './read-ahead.ts'
 import { Sessions } from './sessions.ts'
-import { Surroundings } from './surroundings.ts'
+import { StoreState } from './store-state.ts'
 import { EtcdTransaction, type FailedCommit } from './transaction.ts'
 
 interface EtcdBackendOptions {
@@ -85,14 +85,14 @@ export class EtcdBackend implements Backend {
     this.#attendance = new Attendance({ etcd, keys, timing, process, onMissed: () => this.#mailbox.receiver?.missed() })
     this.#sessions = new Sessions({ etcd, keys, clock, process, uniqueName, areLeasesExact })
     const journal = new Journal(etcd, keys, timing)
-    const surroundings = new Surroundings(keys, this.#mailbox, timing)
-    this.#readAhead = new ReadAhead({ etcd, keys, timing, copies, surroundings })
+    const storeState = new StoreState(keys, this.#mailbox, timing)
+    this.#readAhead = new ReadAhead({ etcd, keys, timing, copies, storeState })
     this.#around = {
       etcd,
       keys,
       clock,
       index: this.#index,
-      surroundings,
+      storeState,
       copies,
       readAhead: this.#readAhead,
       large,

@@ -3,7 +3,7 @@ import type { MemberStatus } from './etcd.ts'
 import { foundIn } from './found.ts'
 import { onceOn } from './once.ts'
 import { refuseUnfit } from './server.ts'
-import type { Meta } from './surroundings.ts'
+import type { Meta } from './store-state.ts'
 
 const MIB = 1024 * 1024
 /** What etcd takes where nothing else is said with `--quota-backend-bytes`. */

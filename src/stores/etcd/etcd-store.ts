@@ -11,7 +11,7 @@ import { isNobodyThere, judge, sure } from './failures.ts'
 import { foundIn } from './found.ts'
 import { Keys } from './keys.ts'
 import { refuseUnfit } from './server.ts'
-import type { Meta } from './surroundings.ts'
+import type { Meta } from './store-state.ts'
 
 /** All but the URL and the clock has a default. */
 export interface EtcdStoreOptions extends Pick<OpenStoreOptions, 'onFound' | 'onSession'> {

@@ -80,9 +80,11 @@ test('large letters whose parts cannot be read are missed, each of them, and not
   let reads = 0
   const etcd = {
     txn: () => {
-      // The second fails before the first.
-      const inMs = reads++ === 0 ? 20 : 1
-      return new Promise((_, reject) => setTimeout(() => reject(new EtcdError('unreachable', 'away')), inMs))
+      const away = new EtcdError('unreachable', 'away')
+      // The second fails before the first, and nobody waits for it yet.
+      return reads++ === 0
+        ? new Promise((_, reject) => setImmediate(() => setImmediate(() => reject(away))))
+        : Promise.reject(away)
     },
   } as unknown as Etcd
   const large = new LargeValues(etcd, keys, systemTiming)

@@ -11,7 +11,7 @@ import { beginPart, type PartReading } from './parts.ts'
 import type { ReadAhead } from './read-ahead.ts'
 import { Reads } from './reads.ts'
 import { copyOf, type Known, Recollection } from './recollection.ts'
-import type { Meta } from './surroundings.ts'
+import type { Meta } from './store-state.ts'
 import type { Stamp, Times } from './times.ts'
 
 /** What transactions work with. */
@@ -60,7 +60,7 @@ export class OpenedResources {
   #copies: ReadonlyMap<string, Copy> = new Map()
 
   constructor(around: Around, openings: readonly Opening[], { how, tries }: OpeningOptions) {
-    const { keys, surroundings } = around
+    const { keys, storeState } = around
     const isLocal = how !== 'read' && tries === 1
     const reads = new Reads(isLocal)
     this.#around = around
@@ -70,7 +70,7 @@ export class OpenedResources {
     this.#mayRecall = how !== 'read' && tries <= RECALLED
     this.#reads = reads
     this.#recollection = new Recollection(around)
-    const { meta, hearers, received } = surroundings.addTo(reads, isLocal)
+    const { meta, hearers, received } = storeState.addTo(reads, isLocal)
     this.#meta = meta
     this.#hearers = hearers
     this.#received = received
@@ -122,10 +122,10 @@ export class OpenedResources {
 
   /** By what is known here, without reading. False where that is not enough. */
   async recall(): Promise<boolean> {
-    const { readAhead, surroundings } = this.#around
+    const { readAhead, storeState } = this.#around
     if (!this.#isLocal) return false
     await readAhead.underWay(this.paths)
-    const { fresh } = surroundings
+    const { fresh } = storeState
     if (!fresh) return false
     const copies = new Map<string, Copy>()
     for (const { address } of this.#openings) {

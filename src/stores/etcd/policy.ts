@@ -3,7 +3,7 @@ import type { Etcd } from './etcd.ts'
 import { failedCommit } from './failures.ts'
 import { foundIn } from './found.ts'
 import type { Keys } from './keys.ts'
-import type { Meta } from './surroundings.ts'
+import type { Meta } from './store-state.ts'
 
 interface At {
   readonly etcd: Etcd

@@ -3,7 +3,7 @@ import { noStore } from './check.ts'
 import { resourceFrom } from './document.ts'
 import { foundIn } from './found.ts'
 import { onceOn } from './once.ts'
-import type { Meta } from './surroundings.ts'
+import type { Meta } from './store-state.ts'
 
 /** More than any store grants between two backups. */
 const FAR = 2 ** 40

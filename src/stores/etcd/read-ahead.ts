@@ -7,14 +7,14 @@ import type { Etcd } from './etcd.ts'
 import type { HeadChange } from './index-copy.ts'
 import { type Keys, pathOf } from './keys.ts'
 import { Reads } from './reads.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { StoreState } from './store-state.ts'
 
 interface ReadAheadOptions {
   readonly etcd: Etcd
   readonly keys: Keys
   readonly timing: Timing
   readonly copies: Copies
-  readonly surroundings: Surroundings
+  readonly storeState: StoreState
 }
 
 /** One with more waiters than this is not read ahead. */
@@ -93,9 +93,9 @@ export class ReadAhead {
 
   /** Nothing where it is large, or not there. */
   async #read(address: Address, asks: readonly AskName[], inVain: number): Promise<Copy | undefined> {
-    const { etcd, keys, surroundings } = this.#options
+    const { etcd, keys, storeState } = this.#options
     const reads = new Reads(true)
-    const received = surroundings.fresh ? undefined : surroundings.addTo(reads, true).received
+    const received = storeState.fresh ? undefined : storeState.addTo(reads, true).received
     const itself = { key: keys.resource(address) }
     const resource = reads.add(itself)
     const waiters = asks.length > 0 ? [keys.waiters(address), keys.owners(address)] : [keys.waiters(address)]
@@ -112,7 +112,7 @@ export class ReadAhead {
     }
     const { modRevision } = kv
     // Whoever decides on it has to have been told all that came before.
-    if (modRevision > surroundings.receivedTo) return undefined
+    if (modRevision > storeState.receivedTo) return undefined
     return Copy.of([kv, ...found.flatMap(({ kvs }) => kvs)], [itself, ...ranges], { modRevision, inVain })
   }
 

@@ -4,12 +4,12 @@ import type { Comparison, Found, RangeOptions } from './etcd.ts'
 import type { IndexCopy } from './index-copy.ts'
 import { type Keys, partsIn, pathIn } from './keys.ts'
 import type { Reads } from './reads.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { StoreState } from './store-state.ts'
 
 /** What this process knows without reading. */
 export interface Known {
   readonly keys: Keys
-  readonly surroundings: Surroundings
+  readonly storeState: StoreState
   readonly index: IndexCopy
   readonly copies: Copies
 }
@@ -47,10 +47,10 @@ export class Recollection {
 
   /** What etcd would find; nothing where that is not known. */
   #find(range: RangeOptions, sessions: Map<string, number>): Found | undefined {
-    const { keys, surroundings, index } = this.#known
+    const { keys, storeState, index } = this.#known
     const path = pathIn(range.key, keys)
     if (path !== undefined) return this.#copies.get(path)?.find(range)
-    if (!range.key.startsWith(keys.alive.key)) return surroundings.find(range)
+    if (!range.key.startsWith(keys.alive.key)) return storeState.find(range)
     const kv = index.sessions.alive(partsIn(range.key, keys.alive)[0]!)
     if (!kv) return undefined
     // Whether it is alive is compared in any case; where it is, only for those who have asked for it.

@@ -84,7 +84,7 @@ export class EtcdTransaction implements Transaction {
   }
 
   async commit(changes: readonly Change[]): Promise<void> {
-    const { copies, etcd, index, journal, surroundings } = this.#around
+    const { copies, etcd, index, journal, storeState } = this.#around
     const opened = this.#opened!
     // They are no longer what they were, or nobody knows what they are.
     this.#dropCopies()
@@ -93,7 +93,7 @@ export class EtcdTransaction implements Transaction {
     const compare = [...opened.comparisons(told), ...plan.marks.map((key) => isThere(key))]
     // What nobody else was heard to change, or goes together with others, is seldom in conflict: to ask for all of it with every commit is in vain.
     const next = this.#how === 'free' || opened.isRecalled ? undefined : this.#nextOpened()
-    const success = [...plan.operations, ...surroundings.inCommit]
+    const success = [...plan.operations, ...storeState.inCommit]
     const txn = { compare, success, failure: next?.reads.operations ?? [] }
     const { succeeded, revision, outcomes } = await etcd.txn(txn).catch((error) => {
       const failure = failedCommit(error)
@@ -115,7 +115,7 @@ export class EtcdTransaction implements Transaction {
     }
     // Whoever opens the resource before it is done helps.
     for (const id of plan.journals) void journal.finish(id).catch(() => {})
-    surroundings.committed(outcomes, revision)
+    storeState.committed(outcomes, revision)
   }
 
   #dropCopies(): void {

@@ -26,7 +26,7 @@ interface LastRead {
 }
 
 /** What every opening has beside its resources: the meta key, who hears of everything, and the letters for this process. */
-export class Surroundings {
+export class StoreState {
   readonly #keys: Keys
   readonly #mailbox: Mailbox
   readonly #timing: Timing
@@ -50,7 +50,7 @@ export class Surroundings {
   }
 
   /** To be read with others. Once that is done, `received` resolves when all letters among it were told. */
-  addTo(reads: Reads, isSerializable: boolean): SurroundingsReading {
+  addTo(reads: Reads, isSerializable: boolean): StoreStateReading {
     const meta = reads.add({ key: this.#keys.meta })
     const hearers = reads.add(this.#hearers)
     const received = reads.addOperation(this.#mailbox.reading(isSerializable), (outcome) => {
@@ -91,7 +91,7 @@ export class Surroundings {
 
 const NOTHING_NEW: Found = { kvs: [], count: 0 }
 
-interface SurroundingsReading {
+interface StoreStateReading {
   readonly meta: () => Found
   readonly hearers: () => Found
   readonly received: () => Promise<void>
