@@ -196,6 +196,36 @@ test('a step on what this process has left itself is one request; on what anothe
   expect(fenceOf(await b.step(at, lock('b2')))).toBeGreaterThan(held)
 })
 
+test('a hand-over between processes that hear all is two commits: neither reads, as each was told how the other has changed it', async () => {
+  let reads = 0
+  const counted = (etcd: Etcd): Etcd => ({
+    ...etcd,
+    txn: (txn, options) => {
+      // A mailbox is looked at by a read of its own, once a second.
+      if (txn.compare.length === 0 && txn.success.length > 1 && txn.success.every((each) => 'range' in each)) reads++
+      return etcd.txn(txn, options)
+    },
+  })
+  const [a, b] = [await open(counted), await open(counted)]
+  for (const [store, session] of [[a, 'a'] as const, [b, 'b'] as const]) {
+    await store.hearAll()
+    await store.openSession({ session, node: session, ttlMs: 60_000 })
+  }
+  const lock = (session: string) => ask(session, { operation: 'lock', session })
+  const heard: string[] = []
+  for (const [store, name] of [[a, 'a'] as const, [b, 'b'] as const])
+    store.subscribe((event) => event.type !== 'granted' || heard.push(`${name} ${event.asker.owner} ${event.fence}`))
+  const fence = fenceOf(await a.step(at, lock('a')))
+  expect((await b.step(at, lock('b'))).status).toBe('queued')
+  await becomes(() => heard.includes(`b a ${fence}`))
+  for (const store of [a, b]) await store.counts()
+  reads = 0
+  await a.step(at, { ...success('a', fence), operation: 'lock' })
+  await becomes(() => heard.some((each) => each.startsWith('b b ')))
+  expect((await b.step(at, lock('b'))).status).toBe('granted')
+  expect(reads).toBe(0)
+})
+
 test('fences go on above all that are known of, also after a raise; what is forgotten leaves nothing behind', async () => {
   const a = await open()
   const grant = async () => {

@@ -72,8 +72,8 @@ export class EtcdBackend implements Backend {
     let named = 0
     const uniqueName = () => `${process}-${++named}`
     this.#attempts = new Attempts({ timing, judge })
-    this.#mailbox = new Mailbox({ etcd, keys, timing, process, large })
     const copies = new Copies(keys)
+    this.#mailbox = new Mailbox({ etcd, keys, timing, process, large, copies })
     this.#index = new IndexCopy({
       etcd,
       keys,

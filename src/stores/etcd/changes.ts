@@ -28,7 +28,7 @@ export class Writes {
 }
 
 /** The deadlines of waiters as they were written: what they stand under in the index has to go with them. */
-type WrittenDeadlines = ReadonlyMap<string, number | undefined>
+export type WrittenDeadlines = ReadonlyMap<string, number | undefined>
 
 /** Everything of a change that is only read by whoever opens the resource: all but itself, its letters and the places that it gives. */
 export function writeParts(keys: Keys, change: Change, deadlines: WrittenDeadlines): readonly Operation[] {

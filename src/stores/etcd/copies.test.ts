@@ -83,6 +83,23 @@ test('of a copy that was read, only what lies within what was read is known', ()
   expect(after.find(keys.memories(at))).toBeUndefined()
 })
 
+test('a copy follows what another process says it has done, from the revision that the copy has and from no other', () => {
+  const copies = new Copies(keys)
+  copies.committed(new Map([['n/r', new Copy()]]), [put(keys.resource(at), 'first')], 7)
+  const all = [put(keys.resource(at), 'second'), put(keys.tick), put(keys.waiter(at, 'lock', 1), 'w')]
+  const delta = copies.deltaOf('n/r', 7, all)
+  expect(delta.operations).toHaveLength(2)
+  copies.follow({ ...delta, base: 6 }, 8)
+  expect(copies.of('n/r')).toMatchObject({ modRevision: 7 })
+  // Whether it has heard of the change before, or not.
+  for (const revision of [8, 9]) {
+    if (revision === 9) copies.heard('n/r', revision)
+    copies.follow({ ...delta, base: revision - 1 }, revision)
+    expect(copies.of('n/r')).toMatchObject({ modRevision: revision })
+    expect(copies.of('n/r')!.find(keys.waiters(at))!.kvs).toMatchObject([{ value: 'w' }])
+  }
+})
+
 test('what a commit did not change keeps its revision; what is forgotten has no copy', () => {
   const copies = new Copies(keys)
   copies.committed(new Map([['n/r', new Copy()]]), [put(keys.resource(at))], 7)

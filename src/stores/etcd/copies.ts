@@ -4,6 +4,16 @@ import { type Keys, pathIn } from './keys.ts'
 /** The keys and values of all copies together are no longer than this: those that were used least recently go. */
 const CHARACTERS = 16 * 1024 * 1024
 
+/** So many. */
+const BEHIND = 1_000
+
+/** What one commit has done to a resource, from the revision that it had. */
+export interface Delta {
+  readonly path: string
+  readonly base: number
+  readonly operations: readonly Operation[]
+}
+
 /** A resource as this process has left or read it: its keys, all of them or those in some ranges. */
 export class Copy {
   /** Of the resource itself, which every commit on it changes; 0 where it is not there. */
@@ -26,6 +36,19 @@ export class Copy {
     }
     copy.#keys.push(...[...copy.#byKey.keys()].sort())
     return copy
+  }
+
+  /** One that was opened: what of it was read as a whole. */
+  static ofReads(reads: Iterable<readonly [RangeOptions, Found]>, { path, keys, modRevision }: OpenedCopy): Copy {
+    const kvs: KeyValue[] = []
+    const within: Range[] = []
+    for (const [range, found] of reads) {
+      const isWhole = found.kvs.length === found.count && (!range.keysOnly || keys.isWithoutValues(range.key))
+      if (!isWhole || pathIn(range.key, keys) !== path) continue
+      within.push(range)
+      kvs.push(...found.kvs)
+    }
+    return Copy.of(kvs, within, { modRevision, inVain: 0 })
   }
 
   /** `before`: what it was then, which is used up. */
@@ -100,6 +123,12 @@ export class Copy {
 const NOTHING: Found = { kvs: [], count: 0 }
 const NEW: Origin = { modRevision: 0, inVain: 0 }
 
+interface OpenedCopy {
+  readonly path: string
+  readonly keys: Keys
+  readonly modRevision: number
+}
+
 type Origin = Pick<Copy, 'modRevision' | 'inVain'>
 
 /**
@@ -111,6 +140,8 @@ export class Copies {
   readonly #keys: Keys
   /** By the path of the resource; who was used last comes last. */
   readonly #copies = new Map<string, Copy>()
+  /** Those that were copies until others changed the resources. */
+  readonly #behind = new Map<string, Copy>()
   #size = 0
 
   constructor(keys: Keys) {
@@ -135,7 +166,19 @@ export class Copies {
     const copy = this.#copies.get(path)
     if (!copy || copy.modRevision >= revision) return undefined
     this.drop(path)
+    // How it has changed may still be told.
+    if (this.#behind.size >= BEHIND) this.#behind.clear()
+    this.#behind.set(path, copy)
     return copy
+  }
+
+  /** Another process has changed it like this, at that revision. */
+  follow({ path, base, operations }: Delta, revision: number): void {
+    const copy = this.#copies.get(path) ?? this.#behind.get(path)
+    if (copy?.modRevision !== base) return
+    this.drop(path)
+    this.#behind.delete(path)
+    this.put(path, copy.after(operations, revision))
   }
 
   put(path: string, copy: Copy): void {
@@ -150,6 +193,11 @@ export class Copies {
       if (this.#size <= CHARACTERS) return
       this.drop(oldest)
     }
+  }
+
+  /** What these operations do to a resource that had this revision. */
+  deltaOf(path: string, base: number, operations: readonly Operation[]): Delta {
+    return { path, base, operations: operations.filter((each) => pathIn(keyOf(each), this.#keys) === path) }
   }
 
   /** A commit was made on these, each as the copy had it. */

@@ -159,6 +159,11 @@ export class Keys {
     return `${this.answers(address).key}${createHash('sha256').update(text).digest('base64url')}`
   }
 
+  /** Whether keys like this one are all that there is to them. */
+  isWithoutValues(key: string): boolean {
+    return ['owner', 'deadline'].some((kind) => key.startsWith(`${this.prefix}${kind}/`))
+  }
+
   places(session: string): Range {
     return under(`${this.prefix}place/${escaped(session)}/`)
   }

@@ -60,6 +60,10 @@ export class LargeValues {
     return `${MARK}${key}${count}`
   }
 
+  isInParts(value: string): boolean {
+    return partsOf(value) !== undefined
+  }
+
   /** The text that a value stands for: at once, but for one in parts. */
   read(value: string): string | Promise<string> {
     const parts = partsOf(value)

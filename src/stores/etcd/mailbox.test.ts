@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { systemTiming } from '../timing.ts'
+import { Copies } from './copies.ts'
 import { type Etcd, EtcdError, type KeyValue, type TxnResult, type Watched } from './etcd.ts'
 import { Keys } from './keys.ts'
 import { LargeValues } from './large-values.ts'
@@ -33,7 +34,14 @@ async function opened(...there: KeyValue[]) {
   } as unknown as Etcd
   // Nothing is looked at but what is rung for.
   const timing = { ...systemTiming, after: () => () => {} }
-  const mailbox = new Mailbox({ etcd, keys, timing, process: 'p', large: new LargeValues(etcd, keys, timing) })
+  const mailbox = new Mailbox({
+    etcd,
+    keys,
+    timing,
+    process: 'p',
+    large: new LargeValues(etcd, keys, timing),
+    copies: new Copies(keys),
+  })
   mailbox.receiver = {
     receive: (text) => world.told.push(text),
     missed: () => world.told.push('missed'),
@@ -88,7 +96,7 @@ test('large letters whose parts cannot be read are missed, each of them, and not
     },
   } as unknown as Etcd
   const large = new LargeValues(etcd, keys, systemTiming)
-  const mailbox = new Mailbox({ etcd, keys, timing: systemTiming, process: 'p', large })
+  const mailbox = new Mailbox({ etcd, keys, timing: systemTiming, process: 'p', large, copies: new Copies(keys) })
   const told: string[] = []
   mailbox.receiver = { receive: (text) => told.push(text), missed: () => told.push('missed'), due: () => {} }
   const kvs = ['1', '2'].map((name) => kv(keys.letter('p', name), `@${keys.parts(name).key}1`, 5))

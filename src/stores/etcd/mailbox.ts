@@ -1,9 +1,11 @@
 import type { Receiver } from '../remote/index.ts'
 import type { Timing } from '../timing.ts'
+import type { Copies } from './copies.ts'
 import type { Etcd, Found, KeyValue, Operation, WatchEvent } from './etcd.ts'
 import { foundIn } from './found.ts'
 import type { Keys } from './keys.ts'
 import type { LargeValues } from './large-values.ts'
+import { letterIn } from './letter-value.ts'
 
 interface MailboxOptions {
   readonly etcd: Etcd
@@ -11,6 +13,7 @@ interface MailboxOptions {
   readonly timing: Timing
   readonly process: string
   readonly large: LargeValues
+  readonly copies: Copies
 }
 
 /** Without a sound for so long, it is looked at all the same: a watch is a hint. */
@@ -79,7 +82,7 @@ export class Mailbox {
     this.#readTo = Math.max(this.#readTo, revision)
     for (const { key } of fresh) this.#toDelete.push({ delete: { key } })
     if (fresh.length > 0) this.#clearLater()
-    const letters = fresh.map(({ value }) => this.#read(value))
+    const letters = fresh.map((kv) => this.#read(kv))
     const isAllHere = letters.every((letter) => typeof letter === 'string')
     if (!this.#isBehind && isAllHere) {
       for (const letter of letters) this.receiver?.receive(letter)
@@ -95,8 +98,10 @@ export class Mailbox {
   }
 
   /** Nothing for one whose parts cannot be read. */
-  #read(value: string): string | Promise<string | undefined> {
-    const letter = this.#options.large.read(value)
+  #read({ value, modRevision }: KeyValue): string | Promise<string | undefined> {
+    const { text, delta } = letterIn(value)
+    if (delta) this.#options.copies.follow(delta, modRevision)
+    const letter = this.#options.large.read(text)
     return typeof letter === 'string' ? letter : letter.catch(() => undefined)
   }
 

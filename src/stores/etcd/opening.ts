@@ -152,7 +152,7 @@ export class OpenedResources {
       const times = stored && index.see(address, modRevision, stored, seenMs)
       return { address, stored, modRevision, seenMs, stamp: this.#stampOf(times, seenMs) }
     })
-    if (!this.#reads.isRecalled) this.#copies = this.#newOnes()
+    if (!this.#reads.isRecalled) this.#copies = this.#readCopies()
     const unfinished = this.#found.flatMap(({ stored }) => stored?.journal ?? [])
     if (await journal.finishAll(unfinished)) throw new Conflict('a large commit had to be carried out first')
     await this.#readParts()
@@ -248,10 +248,15 @@ export class OpenedResources {
     return this.#recollection.recall(reads, this.revision)
   }
 
-  /** Where a resource is not there, nothing of it is. */
-  #newOnes(): ReadonlyMap<string, Copy> {
-    const missing = this.#found.filter(({ stored }) => stored === undefined)
-    return new Map(missing.map(({ address }) => [pathOf(address), new Copy()]))
+  /** What was read of each resource; of one that is not there, that there is nothing. */
+  #readCopies(): ReadonlyMap<string, Copy> {
+    const { keys } = this.#around
+    return new Map(
+      this.#found.map(({ address, stored, modRevision }) => {
+        const path = pathOf(address)
+        return [path, stored ? Copy.ofReads(this.#reads.found(), { path, keys, modRevision }) : new Copy()]
+      }),
+    )
   }
 
   /** Reads the resource once more; whoever calls what is returned learns of a change. */

@@ -3,7 +3,7 @@ import type { Address } from '../store.ts'
 import type { Timing } from '../timing.ts'
 import { type Copies, Copy } from './copies.ts'
 import { resourceFrom, waitersIn } from './document.ts'
-import type { Etcd } from './etcd.ts'
+import type { Etcd, Keys as Range } from './etcd.ts'
 import type { HeadChange } from './index-copy.ts'
 import { type Keys, pathOf } from './keys.ts'
 import { Reads } from './reads.ts'
@@ -19,6 +19,7 @@ interface ReadAheadOptions {
 
 /** One with more waiters than this is not read ahead. */
 const SMALL = 64
+const LETTER_MS = 1
 /** What others go on changing is read when they have not for so long. */
 const QUIET_MS = 10
 /** And not more often than this where nothing comes of it here. */
@@ -54,7 +55,9 @@ export class ReadAhead {
   read(address: Address, asks: readonly AskName[] = [], inVain = 0): void {
     const path = pathOf(address)
     const isLarge = (this.#large.get(path) ?? 0) > this.#options.timing.monoMs()
-    if (isLarge || this.#reading.has(path) || this.#reading.size >= MOST) return
+    const copy = this.#options.copies.of(path)
+    const isKnown = copy !== undefined && this.#rangesOf(address, asks).every((range) => copy.find(range) !== undefined)
+    if (isLarge || isKnown || this.#reading.has(path) || this.#reading.size >= MOST) return
     const reading = this.#read(address, asks, inVain).then(
       (copy) => copy && this.#options.copies.put(path, copy),
       // It is read when it is asked for.
@@ -75,11 +78,8 @@ export class ReadAhead {
     const isLonger = before !== undefined && after !== undefined && waitersIn(after) > waitersIn(before)
     if (!isLonger || inVain === undefined || inVain > IN_VAIN || (!waiting && this.#soon.size >= MOST)) return
     waiting?.cancel()
-    if (!waiting && inVain === 0) {
-      this.read(address, [], 1)
-      return
-    }
-    const cancel = timing.after(QUIET_MS, () => {
+    // At first it is only waited for the letter about it, which may say how it has changed.
+    const cancel = timing.after(waiting || inVain > 0 ? QUIET_MS : LETTER_MS, () => {
       this.#soon.delete(path)
       this.read(address, [], inVain + 1)
     })
@@ -98,8 +98,7 @@ export class ReadAhead {
     const received = storeState.fresh ? undefined : storeState.addTo(reads, true).received
     const itself = { key: keys.resource(address) }
     const resource = reads.add(itself)
-    const waiters = asks.length > 0 ? [keys.waiters(address), keys.owners(address)] : [keys.waiters(address)]
-    const ranges = [...waiters, ...asks.map((ask) => keys.memoriesOf(address, ask))]
+    const ranges = this.#rangesOf(address, asks)
     const parts = ranges.map((range) => reads.add({ ...range, limit: SMALL }))
     await reads.run(etcd)
     await received?.()
@@ -114,6 +113,14 @@ export class ReadAhead {
     // Whoever decides on it has to have been told all that came before.
     if (modRevision > storeState.receivedTo) return undefined
     return Copy.of([kv, ...found.flatMap(({ kvs }) => kvs)], [itself, ...ranges], { modRevision, inVain })
+  }
+
+  /** What a release wants, or a claim by these asks. */
+  #rangesOf(address: Address, asks: readonly AskName[]): readonly Range[] {
+    const { keys } = this.#options
+    if (asks.length === 0) return [keys.waiters(address)]
+    const owners = asks.map(({ operation, owner }) => keys.ticketsOf(address, operation, owner))
+    return [...owners, ...asks.map((ask) => keys.memoriesOf(address, ask))]
   }
 
   #isLarge(path: string): void {

@@ -33,6 +33,12 @@ export class Reads {
     return this.#operations
   }
 
+  /** All ranges that were read, and what was found. */
+  *found(): Iterable<readonly [RangeOptions, Found]> {
+    for (const [index, operation] of this.#operations.entries())
+      if ('range' in operation) yield [operation.range, foundIn(this.#outcomes[index])]
+  }
+
   take(outcomes: readonly Outcome[], revision: number): void {
     this.#outcomes = outcomes
     this.revision = revision

@@ -10,20 +10,14 @@ import {
   waiterDueMs,
 } from '../remote/index.ts'
 import { type Address, UnknownOutcome } from '../store.ts'
-import { deadlineName, Writes, writeGainedPlaces, writeParts, writeResource } from './changes.ts'
-import type { StoredHead } from './document.ts'
-import type { Comparison, Operation } from './etcd.ts'
+import { deadlineName } from './changes.ts'
+import { type CommitPlan, CommitPlanner } from './commit-plan.ts'
+import type { Comparison } from './etcd.ts'
 import { Conflict, failedCommit } from './failures.ts'
 import { pathOf } from './keys.ts'
 import { type Around, OpenedResources } from './opening.ts'
-import { isSmall } from './operations.ts'
 import { beginPart } from './parts.ts'
 import { readPolicy } from './policy.ts'
-
-/** Where a commit is too large, what takes more operations than this goes by a journal. */
-const FEW = 60
-/** And a text that is longer than this stands apart. */
-const ROOM = 8 * 1024
 
 /** Reads, and at the end one transaction of etcd's, which changes all or, where something is not as it was read, nothing. */
 export class EtcdTransaction implements Transaction {
@@ -31,6 +25,7 @@ export class EtcdTransaction implements Transaction {
   /** What the commit before this one has found, where it failed. */
   readonly #found: FailedCommit | undefined
   readonly #tries: number
+  /** Of waiters that were read, by the path of their resource. */
   readonly #deadlines = new Map<string, Map<string, number | undefined>>()
   #openings: readonly Opening[] = []
   #how: OpenMode = 'wait'
@@ -88,7 +83,7 @@ export class EtcdTransaction implements Transaction {
     const opened = this.#opened!
     // They are no longer what they were, or nobody knows what they are.
     this.#dropCopies()
-    const plan = await this.#planOf(changes)
+    const plan = await new CommitPlanner(this.#around, opened, this.#deadlines).planOf(changes)
     const told = new Set(changes.flatMap(({ letter }) => letter?.to ?? []))
     const compare = [...opened.comparisons(told), ...plan.marks.map((key) => isThere(key))]
     // What nobody else was heard to change, or goes together with others, is seldom in conflict: to ask for all of it with every commit is in vain.
@@ -128,104 +123,10 @@ export class EtcdTransaction implements Transaction {
   }
 
   /** What was written for a commit that came to nothing. Where that cannot be deleted, it is cleared away later. */
-  #discard({ journals, unused }: Plan): void {
+  #discard({ journals, unused }: CommitPlan): void {
     const { etcd, journal } = this.#around
     for (const id of journals) void journal.discard(id).catch(() => {})
     if (unused.length > 0) void etcd.txn({ compare: [], success: unused }).catch(() => {})
-  }
-
-  async #planOf(changes: readonly Change[]): Promise<Plan> {
-    const { journal, keys, large } = this.#around
-    const drafts = changes.map((change) => this.#draftOf(change))
-    const written = drafts.filter(({ isChanged }) => isChanged)
-    const writes = new Writes()
-    await this.#writeLetters(writes, changes)
-    this.#writeHistory(writes, changes)
-    this.#raiseFloor(writes, changes)
-    if (written.length > 0) writes.put(keys.tick, '')
-    const isLarge = !isSmall([...writes.all, ...drafts.flatMap(({ parts, text }) => [...parts, sizeOf(text)])])
-    const journals: string[] = []
-    const parts: Operation[] = []
-    const unused: Operation[] = []
-    const marks: string[] = []
-    for (const draft of written) {
-      const { change, head, text } = draft
-      // Whoever ends a session looks for its places without opening the resources: these are never left to a journal.
-      writeGainedPlaces(keys, writes, change)
-      const byJournal = isLarge && draft.parts.length > FEW && change.state !== 'idle'
-      const id = byJournal ? await journal.write(draft.parts) : undefined
-      if (id !== undefined) {
-        journals.push(id)
-        marks.push(journal.markOf(id))
-      } else parts.push(...draft.parts)
-      const { stored, stamp } = this.#opened!.of(change.address)
-      const value = text === undefined ? (stored?.value ?? '') : await large.write(text, isLarge ? ROOM : undefined)
-      const dueAtMs = head ? head.dueAtMs : stored?.dueAtMs
-      writeResource(keys, writes, change, { head, aheadMs: stamp.aheadMs, dueAtMs, value, journal: id })
-      const isReplaced = stored !== undefined && (change.state === 'idle' || stored.value !== value)
-      if (isReplaced) parts.push(...large.deletions(stored.value))
-      if (text !== undefined) {
-        unused.push(...large.deletions(value))
-        marks.push(...large.marksOf(value))
-      }
-    }
-    for (const mark of marks) writes.put(mark, '')
-    return { operations: [...writes.all, ...parts], journals, unused, marks, written }
-  }
-
-  #draftOf(change: Change): Draft {
-    const { keys } = this.#around
-    const { address, state, nowMs } = change
-    const found = this.#opened!.of(address)
-    const parts = writeParts(keys, change, this.#deadlines.get(pathOf(address)) ?? new Map())
-    const head: StoredHead | undefined =
-      state === undefined || state === 'idle'
-        ? undefined
-        : {
-            atMs: nowMs,
-            aheadMs: found.stamp.aheadMs,
-            dueAtMs: state.dueAtMs,
-            grants: state.grants,
-            queues: state.queues,
-          }
-    const wasThere = found.stored !== undefined
-    const hasParts = parts.length > 0 || change.places.gained.length > 0
-    // One that is new and idle was never there.
-    const isChanged = state === 'idle' ? wasThere || hasParts : state !== undefined || hasParts
-    const text = state === undefined || state === 'idle' ? undefined : state.text
-    return { change, head, parts, text, isChanged }
-  }
-
-  async #writeLetters(writes: Writes, changes: readonly Change[]): Promise<void> {
-    const { keys, large, uniqueName } = this.#around
-    const letters = changes.flatMap(({ letter }) => letter ?? [])
-    const values = await large.writeLetters(letters)
-    for (const [at, letter] of letters.entries()) {
-      const value = values[at]!
-      for (const process of letter.to) {
-        writes.put(keys.letter(process, uniqueName()), value)
-        writes.put(keys.bell(process), '')
-      }
-    }
-  }
-
-  #writeHistory(writes: Writes, changes: readonly Change[]): void {
-    const { keys, uniqueName } = this.#around
-    for (const { address, nowMs, steps } of changes) {
-      if (steps.length === 0) continue
-      const taken = steps.map(({ command, facts, reply, events }) => ({ nowMs, command, facts, reply, events }))
-      // `nowMs` is on the axis of the resource; whoever checks histories wants one that all share.
-      const wallMs = this.#around.wallMs()
-      writes.put(keys.history(uniqueName()), JSON.stringify({ ...address, wallMs, steps: taken }))
-    }
-  }
-
-  /** Above the revision only where several fences were granted by one commit. */
-  #raiseFloor(writes: Writes, changes: readonly Change[]): void {
-    const left = changes.filter(({ state, leavesFence }) => state === 'idle' && leavesFence).map(({ fence }) => fence)
-    const { meta } = this.#opened!
-    const floor = Math.max(meta.floor, ...left)
-    if (floor > meta.floor) writes.put(this.#around.keys.meta, JSON.stringify({ ...meta, floor }))
   }
 
   #note(address: Address, { waiters = [] }: Part): void {
@@ -264,29 +165,6 @@ function nameOf(openings: readonly Opening[]): string {
   return JSON.stringify(openings)
 }
 
-interface Draft {
-  readonly change: Change
-  readonly head: StoredHead | undefined
-  readonly parts: readonly Operation[]
-  readonly text: string | undefined
-  readonly isChanged: boolean
-}
-
-interface Plan {
-  readonly operations: readonly Operation[]
-  readonly journals: readonly string[]
-  /** What was written for it before, and has to be there still: whoever clears away what is old may have taken it for left behind. */
-  readonly marks: readonly string[]
-  /** Deletes what was written for it before, where it comes to nothing. */
-  readonly unused: readonly Operation[]
-  readonly written: readonly Draft[]
-}
-
 function isThere(key: string): Comparison {
   return { key, target: 'create', is: 'greater', revision: 0 }
-}
-
-/** What the text of a resource will take. */
-function sizeOf(text = ''): Operation {
-  return { put: { key: '', value: text } }
 }

@@ -30,6 +30,11 @@ export class Lanes<Job, Result> {
     })
   }
 
+  /** Something is under way for it. */
+  isBusy(address: Address): boolean {
+    return this.#lanes.has(nameOf(address))
+  }
+
   async #work(address: Address, lane: Waiting<Job, Result>[]): Promise<void> {
     while (lane.length > 0) {
       const batch = lane.splice(0, TOGETHER)

@@ -227,7 +227,8 @@ class RemoteStore extends Views implements Store {
     const claims = letter.events.flatMap((event) =>
       event.type === 'granted' && this.#isHere(event.asker) ? { ...event.asker, operation: event.operation } : [],
     )
-    if (claims.length > 0) this.#backend.readAhead?.(letter, claims)
+    // One that is so quick has come already.
+    if (claims.length > 0 && !this.#lanes.isBusy(letter)) this.#backend.readAhead?.(letter, claims)
   }
 
   #isHere({ session }: Asker): boolean {
