@@ -74,7 +74,7 @@ export class ReadAhead {
     const { copies, timing } = this.#options
     const path = pathOf(address)
     const waiting = this.#soon.get(path)
-    const inVain = copies.heard(path, revision)?.inVain ?? waiting?.inVain
+    const inVain = (copies.heard(path, revision) ?? waiting ?? this.#withoutWaiters(address))?.inVain
     const isLonger = before !== undefined && after !== undefined && waitersIn(after) > waitersIn(before)
     if (!isLonger || inVain === undefined || inVain > IN_VAIN || (!waiting && this.#soon.size >= MOST)) return
     waiting?.cancel()
@@ -84,6 +84,12 @@ export class ReadAhead {
       this.read(address, [], inVain + 1)
     })
     this.#soon.set(path, { cancel, inVain })
+  }
+
+  /** The copy of a resource, where it does not say who waits. */
+  #withoutWaiters(address: Address): Copy | undefined {
+    const copy = this.#options.copies.of(pathOf(address))
+    return copy && !copy.find(this.#options.keys.waiters(address)) ? copy : undefined
   }
 
   close(): void {
