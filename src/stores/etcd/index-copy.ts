@@ -155,17 +155,26 @@ export class IndexCopy {
     this.#forgetAllBut(seen, first)
     this.#revision = Math.max(this.#revision, first)
     if (this.#closed) return
-    this.#cancel = etcd.watch(keys.index, first + 1, {
-      events: (events, revision) => this.#receive(events, revision),
-      progress: (revision) => {
-        this.#revision = Math.max(this.#revision, revision)
-        this.#ring()
-      },
-      ended: () => {
-        this.#cancel = undefined
-        this.#again()
-      },
+    let isOver = false
+    // Letters that came with it are told first: somebody is waiting for them.
+    const later = (work: () => void) => setImmediate(() => isOver || work())
+    const cancel = etcd.watch(keys.index, first + 1, {
+      events: (events, revision) => later(() => this.#receive(events, revision)),
+      progress: (revision) =>
+        later(() => {
+          this.#revision = Math.max(this.#revision, revision)
+          this.#ring()
+        }),
+      ended: () =>
+        later(() => {
+          this.#cancel = undefined
+          this.#again()
+        }),
     })
+    this.#cancel = () => {
+      isOver = true
+      cancel()
+    }
     this.#ring()
   }
 
