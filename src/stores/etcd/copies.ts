@@ -4,7 +4,7 @@ import { type Keys, pathIn } from './keys.ts'
 /** The keys and values of all copies together are no longer than this: those that were used least recently go. */
 const CHARACTERS = 16 * 1024 * 1024
 
-/** So many. */
+/** So many that others have changed are kept, until it is told how. */
 const BEHIND = 1_000
 
 /** What one commit has done to a resource, from the revision that it had. */
@@ -30,10 +30,8 @@ export class Copy {
   /** One that was read: all keys in these ranges. */
   static of(kvs: readonly KeyValue[], within: readonly Range[], { modRevision, inVain }: Origin): Copy {
     const copy = new Copy({ modRevision, inVain }, within)
-    for (const kv of kvs) {
-      copy.#byKey.set(kv.key, kv)
-      copy.#size += sizeOf(kv)
-    }
+    for (const kv of kvs) copy.#byKey.set(kv.key, kv)
+    for (const kv of copy.#byKey.values()) copy.#size += sizeOf(kv)
     copy.#keys.push(...[...copy.#byKey.keys()].sort())
     return copy
   }
