@@ -47,6 +47,8 @@ export class OpenedResources {
   readonly #mayCommit: boolean
   /** The member at hand is read. */
   readonly #isLocal: boolean
+  /** What is read after that is read there: `#unchanged` sees whether it is behind. */
+  readonly #isNextLocal: boolean
   /** What is known here need not be read. */
   readonly #mayRecall: boolean
   readonly #reads: Reads
@@ -67,6 +69,7 @@ export class OpenedResources {
     this.#openings = openings
     this.#mayCommit = how !== 'read'
     this.#isLocal = isLocal
+    this.#isNextLocal = how !== 'read' && tries % BY_QUORUM !== 0
     this.#mayRecall = how !== 'read' && tries <= RECALLED
     this.#reads = reads
     this.#recollection = new Recollection(around)
@@ -186,12 +189,12 @@ export class OpenedResources {
   /** Reads on, of one of them. */
   async readOn(address: Address, begin: (reads: Reads) => PartReading): Promise<PartReading> {
     const { etcd } = this.#around
-    const first = new Reads(this.#isLocal)
+    const first = new Reads(this.#isNextLocal)
     const isUnchanged = this.#unchanged(address, first)
     const part = begin(first)
     if (!this.#recall(first)) await first.run(etcd)
     isUnchanged()
-    const second = new Reads(this.#isLocal)
+    const second = new Reads(this.#isNextLocal)
     part.go(second)
     if (this.#recall(second)) return part
     const isStillUnchanged = this.#unchanged(address, second)
@@ -235,7 +238,7 @@ export class OpenedResources {
   }
 
   async #readParts(): Promise<void> {
-    const second = new Reads(this.#isLocal)
+    const second = new Reads(this.#isNextLocal)
     for (const { parts } of this.#resources) for (const part of parts) part.go(second)
     if (this.#recall(second)) return
     const checks = this.#openings.map(({ address }) => this.#unchanged(address, second))
@@ -272,6 +275,8 @@ export class OpenedResources {
 }
 
 const SESSIONS_AT_ONCE = 2_000
+/** Where one try after another has failed, the member at hand may be behind. */
+const BY_QUORUM = 3
 /** Those of more processes are compared all together. */
 const MANY = 8
 
