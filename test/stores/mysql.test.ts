@@ -179,7 +179,7 @@ test('a commit whose connection is lost is of unknown outcome, and is not made a
     const connected = 'SELECT ID AS id FROM information_schema.PROCESSLIST WHERE DB = ?'
     for (const { id } of await mariadb.query<{ id: number }>(connected, [database]))
       await mariadb.query(`KILL CONNECTION ${id}`)
-    const nothing = { waiters: { appended: [], removed: [], renewed: [] }, memories: [], steps: [] }
+    const nothing = { waiters: { appended: [], removed: [], renewed: [] }, memories: [], sessions: [], steps: [] }
     const places = { gained: [], lost: [] }
     const change = { address, nowMs: 0, state, fence: 1, leavesFence: false, ...nothing, places, letter: undefined }
     await transaction.commit([change])

@@ -82,8 +82,9 @@ export class EtcdBackend implements Backend {
       onLost: (sessions) => this.#lost(sessions),
       onChanged: (address, change) => this.#readAhead.changed(address, change),
     })
-    this.#attendance = new Attendance({ etcd, keys, timing, process, onMissed: () => this.#mailbox.receiver?.missed() })
-    this.#sessions = new Sessions({ etcd, keys, clock, process, uniqueName, areLeasesExact })
+    const onMissed = () => this.#mailbox.receiver?.missed()
+    this.#attendance = new Attendance({ etcd, keys, timing, process, onMissed })
+    this.#sessions = new Sessions({ etcd, keys, clock, process, uniqueName, areLeasesExact, onRevived: onMissed })
     const journal = new Journal(etcd, keys, timing)
     const storeState = new StoreState(keys, this.#mailbox, timing)
     this.#readAhead = new ReadAhead({ etcd, keys, timing, copies, storeState })

@@ -1,6 +1,7 @@
 import type { KeptAnswer } from '../../core/index.ts'
 import type { Clock } from '../store.ts'
 import type { Timing } from '../timing.ts'
+import { isNotThere, isOf } from './comparisons.ts'
 import { resourceFrom } from './document.ts'
 import { type Etcd, EtcdError, type Found, type KeyValue, type Operation, type RangeOptions } from './etcd.ts'
 import { foundIn } from './found.ts'
@@ -64,7 +65,7 @@ export class Cleaning {
     for (const process of readers) {
       if (processes.has(process)) continue
       await etcd.txn({
-        compare: [{ key: `${keys.processes.key}${process}`, target: 'create', is: 'equal', revision: 0 }],
+        compare: [isNotThere(`${keys.processes.key}${process}`)],
         success: [{ delete: keys.mail(process) }],
       })
     }
@@ -110,7 +111,7 @@ export class Cleaning {
       if (named.has(prefix)) continue
       await this.#options.etcd.txn({
         // A commit that names it meanwhile has written it again.
-        compare: [{ key, target: 'mod', is: 'equal', revision: modRevision }],
+        compare: [isOf(key, modRevision)],
         success: [{ delete: under(prefix) }],
       })
     }
@@ -130,7 +131,7 @@ export class Cleaning {
   /** But for those that were written anew meanwhile. */
   async #deleteUnchanged(kvs: readonly KeyValue[]): Promise<void> {
     const success = kvs.map(({ key, modRevision: revision }): Operation => {
-      return { txn: { compare: [{ key, target: 'mod', is: 'equal', revision }], success: [{ delete: { key } }] } }
+      return { txn: { compare: [isOf(key, revision)], success: [{ delete: { key } }] } }
     })
     for (let from = 0; from < success.length; from += TOGETHER)
       await this.#options.etcd.txn({ compare: [], success: success.slice(from, from + TOGETHER) })
@@ -167,7 +168,7 @@ export class Cleaning {
     this.#compacted = noted
     if (isDone) return
     const { succeeded } = await etcd.txn({
-      compare: [{ key: keys.compaction, target: 'mod', is: 'equal', revision: noted }],
+      compare: [isOf(keys.compaction, noted)],
       success: [{ put: { key: keys.compaction, value: String(revision) } }],
     })
     if (!succeeded || !kv) return

@@ -5,6 +5,7 @@ import { type Clock, type Store, StoreUnavailable } from '../store.ts'
 import { systemTiming, type Timing } from '../timing.ts'
 import { EtcdBackend } from './backend.ts'
 import { openEtcd } from './client/index.ts'
+import { isNotThere } from './comparisons.ts'
 import type { Etcd } from './etcd.ts'
 import { targetOf } from './etcd-url.ts'
 import { isNobodyThere, judge, sure } from './failures.ts'
@@ -82,7 +83,7 @@ export async function begin(
 ): Promise<{ readonly meta: Meta; readonly isNew: boolean }> {
   const first: Meta = { format: FORMAT, id: timing.uniqueName(), policyVersion: 0, floor: 0 }
   const { succeeded, outcomes } = await etcd.txn({
-    compare: [{ key: keys.meta, target: 'create', is: 'equal', revision: 0 }],
+    compare: [isNotThere(keys.meta)],
     success: [{ put: { key: keys.meta, value: JSON.stringify(first) } }],
     failure: [{ range: { key: keys.meta } }],
   })

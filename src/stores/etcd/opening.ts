@@ -1,5 +1,6 @@
-import type { Opened, OpenedResource, Opening, OpenMode } from '../remote/index.ts'
+import type { Change, Opened, OpenedResource, Opening, OpenMode } from '../remote/index.ts'
 import type { Address, Clock } from '../store.ts'
+import { distinct, isNotSince, isNotThere, isOf, isThere } from './comparisons.ts'
 import { Copy } from './copies.ts'
 import { resourceFrom, type StoredResource } from './document.ts'
 import type { Comparison, Etcd, Found, KeyValue } from './etcd.ts'
@@ -13,6 +14,7 @@ import { Reads } from './reads.ts'
 import { copyOf, type Known, Recollection } from './recollection.ts'
 import type { Meta } from './store-state.ts'
 import type { Stamp, Times } from './times.ts'
+import { whereabouts } from './whereabouts.ts'
 
 /** What transactions work with. */
 export interface Around extends Known {
@@ -204,32 +206,24 @@ export class OpenedResources {
   }
 
   /**
-   * What has to be so still: the resources, the sessions, the policy and the hearers, all as they were found; and no session has
-   * left this process or those that are `told` something.
+   * What has to be so still: the resources, the sessions, the policy and the hearers, all as they were found; and whoever is to be
+   * told of these changes is where it will be told.
    */
-  comparisons(told: ReadonlySet<string>): Comparison[] {
+  comparisons(changes: readonly Change[]): Comparison[] {
     const { keys } = this.#around
-    const notSince = (range: Pick<Comparison, 'key' | 'end'>): Comparison => {
-      return { ...range, target: 'mod', is: 'less', revision: this.revision + 1 }
-    }
-    const comparisons = [{ key: keys.meta }, keys.hearers, ...this.#left(told)].map(notSince)
+    const { revision } = this
+    const comparisons = [{ key: keys.meta }, keys.hearers].map((range) => isNotSince(range, revision))
     for (const { address, stored, modRevision } of this.#found) {
-      comparisons.push({ key: keys.resource(address), target: 'mod', is: 'equal', revision: modRevision })
-      // It may have been made and forgotten meanwhile.
-      if (!stored) comparisons.push(notSince({ key: keys.gone(address) }))
+      comparisons.push(isOf(keys.resource(address), modRevision))
+      // It may have been made and forgotten meanwhile; two may share that mark.
+      if (!stored) comparisons.push(isNotSince({ key: keys.gone(address) }, revision))
     }
     for (const [session, found] of this.#sessions) {
-      const isAlive = found().kvs.length > 0
       const key = keys.aliveOne(session)
-      comparisons.push({ key, target: 'create', is: isAlive ? 'greater' : 'equal', revision: 0 })
+      comparisons.push(found().kvs.length > 0 ? isThere(key) : isNotThere(key))
     }
-    return unique([...comparisons, ...this.#recollection.comparisons])
-  }
-
-  #left(told: ReadonlySet<string>): readonly Pick<Comparison, 'key' | 'end'>[] {
-    const { keys, process } = this.#around
-    if (told.size > MANY) return [keys.allLeft]
-    return [process, ...told].map((each) => ({ key: keys.left(each) }))
+    const told = whereabouts(this.#around, changes, { revision, mayRecall: this.#mayRecall })
+    return distinct([...comparisons, ...told, ...this.#recollection.comparisons])
   }
 
   #stampOf(times: Times | undefined, localMs: number): Stamp {
@@ -277,8 +271,6 @@ export class OpenedResources {
 const SESSIONS_AT_ONCE = 2_000
 /** Where one try after another has failed, the member at hand may be behind. */
 const BY_QUORUM = 3
-/** Those of more processes are compared all together. */
-const MANY = 8
 
 interface OpeningOptions {
   readonly how: OpenMode
@@ -291,9 +283,4 @@ const RECALLED = 2
 
 function isSame(a: Address, b: Address): boolean {
   return a.namespace === b.namespace && a.resource === b.resource
-}
-
-/** Two new resources may share a mark. */
-function unique(comparisons: readonly Comparison[]): Comparison[] {
-  return [...new Map(comparisons.map((each) => [each.key, each])).values()]
 }

@@ -1,4 +1,5 @@
 import type { WrittenPolicy } from '../remote/index.ts'
+import { isStill } from './comparisons.ts'
 import type { Etcd } from './etcd.ts'
 import { failedCommit } from './failures.ts'
 import { foundIn } from './found.ts'
@@ -26,7 +27,7 @@ export async function writePolicy({ etcd, keys }: At, text: string, expectedVers
     if (meta.policyVersion !== expectedVersion) return false
     const version = expectedVersion + 1
     const txn = {
-      compare: [{ key: keys.meta, target: 'mod', is: 'equal', revision: kv!.modRevision } as const],
+      compare: [isStill(kv!)],
       success: [
         { put: { key: keys.meta, value: JSON.stringify({ ...meta, policyVersion: version }) } },
         { put: { key: keys.policy, value: JSON.stringify({ version, text } satisfies WrittenPolicy) } },

@@ -1,5 +1,6 @@
 import { StoreUnavailable } from '../store.ts'
 import { noStore } from './check.ts'
+import { isStill } from './comparisons.ts'
 import { resourceFrom } from './document.ts'
 import { foundIn } from './found.ts'
 import { onceOn } from './once.ts'
@@ -37,7 +38,7 @@ export async function raiseFences(url: string, by = FAR): Promise<string> {
           `fences would begin at ${floor}, and above ${HIGHEST} they are not raised: choose less with --by`,
         )
       const { succeeded } = await etcd.txn({
-        compare: [{ key: keys.meta, target: 'mod', is: 'equal', revision: kv.modRevision }],
+        compare: [isStill(kv)],
         success: [{ put: { key: keys.meta, value: JSON.stringify({ ...meta, floor }) } }],
       })
       if (succeeded) return `fences go on above ${floor}; none above ${highest} was known of`

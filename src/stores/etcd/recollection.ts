@@ -1,4 +1,5 @@
 import type { Address } from '../store.ts'
+import { isOf } from './comparisons.ts'
 import { type Copies, Copy } from './copies.ts'
 import type { Comparison, Found, RangeOptions } from './etcd.ts'
 import type { IndexCopy } from './index-copy.ts'
@@ -42,7 +43,7 @@ export class Recollection {
   }
 
   get comparisons(): readonly Comparison[] {
-    return Array.from(this.#sessions, ([key, revision]) => ({ key, target: 'mod', is: 'equal', revision }))
+    return Array.from(this.#sessions, ([key, revision]) => isOf(key, revision))
   }
 
   /** What etcd would find; nothing where that is not known. */

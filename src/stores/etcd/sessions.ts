@@ -1,7 +1,8 @@
 import type { SessionLease } from '../../core/index.ts'
 import type { EndedSession, RenewedSession } from '../remote/index.ts'
 import type { Clock, Place, SessionRequest } from '../store.ts'
-import type { Comparison, Etcd, KeyValue } from './etcd.ts'
+import { isNotThere, isStill, isThere } from './comparisons.ts'
+import type { Etcd, KeyValue } from './etcd.ts'
 import { foundIn } from './found.ts'
 import { type Keys, partsIn } from './keys.ts'
 import type { LostSession } from './known-sessions.ts'
@@ -17,6 +18,8 @@ interface SessionsOptions {
   readonly uniqueName: () => string
   /** Whether etcd never ends a lease before its time: see `server.ts`. */
   readonly areLeasesExact: boolean
+  /** A session was taken for lost, and is not: whatever happened to its places meanwhile was told to nobody. */
+  readonly onRevived: () => void
 }
 
 /** etcd's own leases last whole seconds, and with its usual settings two at least. */
@@ -42,7 +45,7 @@ export class Sessions {
     const lease = await this.#lease(ttlMs)
     const stored: StoredSession = { node, ttlMs, lease }
     const { succeeded } = await etcd.txn({
-      compare: [isNot(keys.session(session)), isNot(keys.aliveOne(session))],
+      compare: [isNotThere(keys.session(session)), isNotThere(keys.aliveOne(session))],
       success: [
         { put: { key: keys.session(session), value: JSON.stringify(stored) } },
         { put: { key: keys.aliveOne(session), value: process, lease } },
@@ -77,7 +80,7 @@ export class Sessions {
    * is here, and whose time is not over, is alive all the same: it gets another lease. False where it is not.
    */
   async revive(session: string): Promise<boolean> {
-    const { etcd, keys, clock, process } = this.#options
+    const { etcd, keys, clock, process, onRevived } = this.#options
     const here = this.#here.get(session)
     // However long it takes: what is over stays over.
     while (here && here.untilMs > clock.nowMs()) {
@@ -87,17 +90,17 @@ export class Sessions {
       const lease = await this.#lease(stored.ttlMs)
       if (here.untilMs <= clock.nowMs()) return false
       const { succeeded } = await etcd.txn({
-        compare: [
-          { key: kv!.key, target: 'mod', is: 'equal', revision: kv!.modRevision },
-          isNot(keys.aliveOne(session)),
-        ],
+        compare: [isStill(kv!), isNotThere(keys.aliveOne(session))],
         success: [
           { put: { key: kv!.key, value: JSON.stringify({ ...stored, lease }) } },
           { put: { key: keys.aliveOne(session), value: process, lease } },
           { put: { key: keys.tick, value: '' } },
         ],
       })
-      if (succeeded) return true
+      if (succeeded) {
+        onRevived()
+        return true
+      }
       await etcd.revokeLease(lease)
     }
     return false
@@ -151,14 +154,13 @@ export class Sessions {
     for (;;) {
       const { stored, kv, alive } = await this.#read(session)
       if (!stored) return undefined
-      if (!stored.ended && (alive !== undefined) !== (how === 'left')) return undefined
-      const ended: StoredSession = { ...stored, ended: stored.ended ?? how }
+      // Whoever has ended it has seen to it that no more places come.
+      if (stored.ended) return { how: stored.ended, places: await this.#readPlaces(session) }
+      if ((alive !== undefined) !== (how === 'left')) return undefined
+      const ended: StoredSession = { ...stored, ended: how }
       const key = keys.aliveOne(session)
       const { succeeded, outcomes } = await etcd.txn({
-        compare: [
-          { key: kv!.key, target: 'mod', is: 'equal', revision: kv!.modRevision },
-          how === 'left' && !stored.ended ? is(key) : isNot(key),
-        ],
+        compare: [isStill(kv!), how === 'left' ? isThere(key) : isNotThere(key)],
         success: [
           { range: { ...keys.places(session), keysOnly: true } },
           { put: { key: kv!.key, value: JSON.stringify(ended) } },
@@ -169,7 +171,7 @@ export class Sessions {
       if (!succeeded) continue
       this.#here.delete(session)
       if (how === 'left') await etcd.revokeLease(stored.lease).catch(() => {})
-      return { how: ended.ended!, places: placesIn(keys, session, foundIn(outcomes[0]).kvs) }
+      return { how, places: placesIn(keys, session, foundIn(outcomes[0]).kvs) }
     }
   }
 
@@ -178,10 +180,7 @@ export class Sessions {
     const { stored, kv } = await this.#read(session)
     if (!stored?.ended) return
     await etcd.txn({
-      compare: [
-        { key: kv!.key, target: 'mod', is: 'equal', revision: kv!.modRevision },
-        { ...keys.places(session), target: 'create', is: 'equal', revision: 0 },
-      ],
+      compare: [isStill(kv!), isNotThere(keys.places(session))],
       success: [{ delete: { key: kv!.key } }, { put: { key: keys.tick, value: '' } }],
     })
   }
@@ -197,7 +196,7 @@ export class Sessions {
     const { etcd, keys, process, uniqueName } = this.#options
     if (alive.value === process) return true
     const { succeeded } = await etcd.txn({
-      compare: [{ key: alive.key, target: 'mod', is: 'equal', revision: alive.modRevision }],
+      compare: [isStill(alive)],
       success: [
         { put: { key: alive.key, value: process, lease: alive.lease } },
         { put: { key: keys.letter(alive.value, uniqueName()), value: farewell } },
@@ -207,6 +206,14 @@ export class Sessions {
       ],
     })
     return succeeded
+  }
+
+  async #readPlaces(session: string): Promise<readonly Place[]> {
+    const { etcd, keys } = this.#options
+    const reads = new Reads(false)
+    const places = reads.add({ ...keys.places(session), keysOnly: true })
+    await reads.run(etcd)
+    return placesIn(keys, session, places().kvs)
   }
 
   async #read(session: string) {
@@ -223,14 +230,6 @@ export class Sessions {
 
 function storedIn(kv: KeyValue | undefined): StoredSession | undefined {
   return kv && JSON.parse(kv.value)
-}
-
-function is(key: string): Comparison {
-  return { key, target: 'create', is: 'greater', revision: 0 }
-}
-
-function isNot(key: string): Comparison {
-  return { key, target: 'create', is: 'equal', revision: 0 }
 }
 
 function placesIn(keys: Keys, session: string, kvs: readonly KeyValue[]): Place[] {

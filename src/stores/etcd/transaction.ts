@@ -12,7 +12,7 @@ import {
 import { type Address, UnknownOutcome } from '../store.ts'
 import { deadlineName } from './changes.ts'
 import { type CommitPlan, CommitPlanner } from './commit-plan.ts'
-import type { Comparison } from './etcd.ts'
+import { isThere } from './comparisons.ts'
 import { Conflict, failedCommit } from './failures.ts'
 import { pathOf } from './keys.ts'
 import { type Around, OpenedResources } from './opening.ts'
@@ -84,8 +84,7 @@ export class EtcdTransaction implements Transaction {
     // They are no longer what they were, or nobody knows what they are.
     this.#dropCopies()
     const plan = await new CommitPlanner(this.#around, opened, this.#deadlines).planOf(changes)
-    const told = new Set(changes.flatMap(({ letter }) => letter?.to ?? []))
-    const compare = [...opened.comparisons(told), ...plan.marks.map((key) => isThere(key))]
+    const compare = [...opened.comparisons(changes), ...plan.marks.map((key) => isThere(key))]
     // What nobody else was heard to change, or goes together with others, is seldom in conflict: to ask for all of it with every commit is in vain.
     const next = this.#how === 'free' || opened.isRecalled ? undefined : this.#nextOpened()
     const success = [...plan.operations, ...storeState.inCommit]
@@ -163,8 +162,4 @@ export interface FailedCommit {
 
 function nameOf(openings: readonly Opening[]): string {
   return JSON.stringify(openings)
-}
-
-function isThere(key: string): Comparison {
-  return { key, target: 'create', is: 'greater', revision: 0 }
 }

@@ -217,6 +217,8 @@ export interface Change {
   readonly waiters: Readonly<Record<'appended' | 'removed' | 'renewed', readonly Waiter[]>>
   readonly memories: readonly MemoryChange[]
   readonly places: PlaceChanges
+  /** The sessions that are told of it, each by this process or by one that the letter is for. A backend that does not keep them from moving compares. */
+  readonly sessions: readonly string[]
   readonly letter: { readonly to: readonly string[]; readonly text: string } | undefined
   /** The steps themselves, for those who check histories. */
   readonly steps: readonly StepRecord[]

@@ -97,7 +97,7 @@ export class OpenResource {
     }
   }
 
-  changeOf({ resource, places }: Decided, dueAtMs: number | undefined): Omit<Change, 'letter' | 'steps'> {
+  changeOf({ resource, places }: Decided, dueAtMs: number | undefined): Omit<Change, 'sessions' | 'letter' | 'steps'> {
     const memories = (['answer', 'released'] as const).flatMap((kind) => {
       const { changes } = kind === 'answer' ? resource.answers : resource.released
       return changes.map((change) => ({ ...change, kind }))

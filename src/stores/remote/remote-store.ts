@@ -21,6 +21,7 @@ import { DEADLINE_MS } from './attempts.ts'
 import type { Backend, StepRecord } from './backend.ts'
 import { Deliveries } from './deliveries.ts'
 import { Dispatch } from './dispatch.ts'
+import { eachOf } from './each-of.ts'
 import { Lanes } from './lanes.ts'
 import { letterFrom, type StepsLetter } from './letter.ts'
 import { type Inspect, listOf } from './listing.ts'
@@ -43,6 +44,9 @@ interface RemoteStoreOptions {
 
 /** What is left behind where the database does not answer is cleared away by others. */
 const TIDY_MS = 2_000
+
+/** What they held on one resource is taken away together. */
+const SESSIONS_AT_ONCE = 32
 
 /** A store in a database that many processes share. */
 export async function openRemoteStore(backend: Backend, options: RemoteStoreOptions): Promise<Store> {
@@ -139,8 +143,10 @@ class RemoteStore extends Views implements Store {
 
   async sweep(limit: number): Promise<void> {
     const { sessions, resources } = await this.#sweeps.findDue(limit)
-    for (const session of sessions) await this.#sessions.end(session, 'lost')
-    await Promise.all(resources.map((address) => this.#run(address, { command: { type: 'expire' } })))
+    await Promise.all([
+      eachOf(sessions, SESSIONS_AT_ONCE, (session) => this.#sessions.end(session, 'lost')),
+      eachOf(resources, limit, (address) => this.#run(address, { command: { type: 'expire' } })),
+    ])
     await this.#sweeps.clear()
   }
 

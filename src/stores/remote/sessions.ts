@@ -1,7 +1,8 @@
 import type { Command } from '../../core/index.ts'
 import type { OpenStoreOptions } from '../kind.ts'
 import { type Place, SESSION_LOST, type SessionReply, type SessionRequest } from '../store.ts'
-import type { Backend } from './backend.ts'
+import type { Backend, EndedSession } from './backend.ts'
+import { eachOf } from './each-of.ts'
 import { letterText } from './letter.ts'
 
 interface RemoteSessionsOptions {
@@ -17,6 +18,8 @@ export class RemoteSessions {
   readonly #here = new Set<string>()
   /** Those that are being renewed, and of them those that have moved meanwhile. */
   readonly #renewing = new Map<string, { isMoved: boolean }>()
+  /** Those that are being ended, each by how. */
+  readonly #ending: Readonly<Record<HowEnded, Map<string, Promise<void>>>> = { left: new Map(), lost: new Map() }
 
   constructor(backend: Backend, options: RemoteSessionsOptions) {
     this.#backend = backend
@@ -67,17 +70,29 @@ export class RemoteSessions {
     }
   }
 
-  /** Ends the session, then takes its places away one by one. Who dies in the middle is followed by another. */
-  async end(session: string, how: 'left' | 'lost'): Promise<void> {
+  /** Ends the session, then takes its places away. Who dies in the middle is followed by another. */
+  end(session: string, how: HowEnded): Promise<void> {
+    const ending = this.#ending[how]
+    const ended = ending.get(session) ?? this.#end(session, how).finally(() => ending.delete(session))
+    ending.set(session, ended)
+    return ended
+  }
+
+  async #end(session: string, how: HowEnded): Promise<void> {
     const ended = await this.#backend.endSession(session, how)
     if (!ended) return
     this.#options.onSession?.(session, ended.how)
     const type = ended.how === 'left' ? 'leave' : 'session-lost'
-    for (const place of ended.places) {
+    await eachOf(ended.places, PLACES_AT_ONCE, (place) => {
       const { operation, node, owner } = place
-      await this.#options.step(place, { type, session, operation, node, owner })
-    }
+      return this.#options.step(place, { type, session, operation, node, owner })
+    })
     await this.#backend.removeSession(session)
     this.#here.delete(session)
   }
 }
+
+type HowEnded = EndedSession['how']
+
+/** Those on one resource go together; but others have to come in between. */
+const PLACES_AT_ONCE = 64

@@ -176,6 +176,7 @@ export class Steps {
     const letter = { ...open.address, atMs: open.nowMs, dueInMs, events }
     const change: Change = {
       ...open.changeOf(decided, dueAtMs),
+      sessions: sessionsIn(events),
       letter: to.length > 0 ? { to, text: letterText(letter) } : undefined,
       steps: this.#options.recordHistory ? steps : [],
     }

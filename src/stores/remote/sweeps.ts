@@ -65,7 +65,7 @@ export class Sweeps {
     this.#spreadMs = Math.floor(this.#timing.random() * SPREAD_MS)
     this.expect(due.nextMs)
     this.#waiting = due.waiting
-    return due
+    return { ...due, sessions: this.#shuffled(due.sessions) }
   }
 
   /** Clears away what this process may have left behind, now and then. One that does nothing leaves it to those that do. */
@@ -74,5 +74,11 @@ export class Sweeps {
     this.#clearedAtMs = this.#timing.monoMs()
     this.#hasLitter = false
     await this.#backend.clear()
+  }
+
+  /** So that processes which find the same sessions do not end them side by side. */
+  #shuffled(sessions: readonly string[]): readonly string[] {
+    const places = sessions.map((session) => ({ session, at: this.#timing.random() }))
+    return places.sort((a, b) => a.at - b.at).map(({ session }) => session)
   }
 }

@@ -25,6 +25,7 @@ export function change(resource: string, more: Partial<Change> = {}): Change {
     waiters: { appended: [], removed: [], renewed: [] },
     memories: [],
     places: { gained: [], lost: [] },
+    sessions: [],
     letter: undefined,
     steps: [],
     ...more,
