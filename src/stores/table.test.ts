@@ -56,7 +56,7 @@ describe('a store that cannot be loaded', () => {
 
   test('for want of its driver says which package to install', async () => {
     const missing = loadKind({ ...row, load: load("Cannot find package 'mysql2' imported from x.js") })
-    await expect(missing).rejects.toThrow('a mysql store needs the package mysql2: `npm install mysql2`')
+    await expect(missing).rejects.toThrow('mysql as a store needs the package mysql2: `npm install mysql2`')
     await expect(missing).rejects.toThrow(TypeError)
   })
 

@@ -71,7 +71,7 @@ export async function loadKind({ name, driver, load }: StoreRow): Promise<StoreK
     const { code, message } = cause as NodeJS.ErrnoException
     const isDriverMissing = code === 'ERR_MODULE_NOT_FOUND' && driver !== undefined && message.includes(`'${driver}'`)
     if (!isDriverMissing) throw cause
-    throw new TypeError(`a ${name} store needs the package ${driver}: \`npm install ${driver}\``, { cause })
+    throw new TypeError(`${name} as a store needs the package ${driver}: \`npm install ${driver}\``, { cause })
   }
 }
 

@@ -14,10 +14,25 @@ import {
   waitersOf,
   withLeases,
 } from '../core/index.ts'
+import { pageLater, viewLater } from './shown-times.ts'
 import type { Address, AskAt } from './store.ts'
 
-/** What is read off a resource that is looked at. */
-export type View<Result> = (resource: Resource, context: Context) => Result
+/** What is read off a resource that is looked at. `behindMs`: how far its time is behind the store's own, where each resource has its own. */
+export type View<Result> = (resource: Resource, context: Context, behindMs?: number) => Result
+
+/** What is shown of a resource, and the sessions that keep its grants alive. */
+export interface Shown {
+  readonly view: ResourceView
+  readonly sessions: readonly (readonly string[])[]
+}
+
+/** Shows so many of its waiters. */
+export function shownOf(waiterLimit?: number): View<Shown> {
+  return (resource, _, behindMs = 0) => ({
+    view: viewLater(viewOf(resource, waiterLimit), behindMs),
+    sessions: sessionsOfGrants(resource),
+  })
+}
 
 /** By session. */
 export type Leases = ReadonlyMap<string, SessionLease>
@@ -38,8 +53,7 @@ export abstract class Views {
   protected abstract leasesOf(sessions: readonly string[]): Leases | Promise<Leases>
 
   async read(address: Address, waiterLimit?: number): Promise<ResourceView | undefined> {
-    const look = (resource: Resource) => ({ view: viewOf(resource, waiterLimit), sessions: sessionsOfGrants(resource) })
-    const found = await this.inspect(address, look)
+    const found = await this.inspect(address, shownOf(waiterLimit))
     if (!found) return undefined
     const { view, sessions } = found
     const wanted = sessions.flat()
@@ -48,7 +62,8 @@ export abstract class Views {
   }
 
   async waiters(address: Address, page: { readonly after?: number; readonly limit: number }): Promise<WaiterPage> {
-    return (await this.inspect(address, (resource) => waitersOf(resource, page))) ?? { waiters: [] }
+    const view: View<WaiterPage> = (resource, _, behindMs = 0) => pageLater(waitersOf(resource, page), behindMs)
+    return (await this.inspect(address, view)) ?? { waiters: [] }
   }
 
   async standing(ask: AskAt): Promise<Standing> {

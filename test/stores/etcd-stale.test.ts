@@ -4,6 +4,7 @@ import type { Acquire } from '../../src/core/index.ts'
 import type { Etcd, Watched } from '../../src/stores/etcd/etcd.ts'
 import { openEtcdStore } from '../../src/stores/etcd/index.ts'
 import type { Store } from '../../src/stores/store.ts'
+import { becomes } from '../../src/testing/conformance/eventually.ts'
 import { type EtcdCluster, startEtcd } from '../../src/testing/harness/etcd.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { ClockedLeases } from '../../src/testing/unit/clocked-etcd.ts'
@@ -97,4 +98,38 @@ test('what another process has changed in parts is read anew by one that has not
   ear.commits = 0
   expect((await a.step(at, ask('three'))).status).toBe('granted')
   expect(ear.commits).toBeLessThan(6)
+})
+
+test('a session that moves is in the way of what it is told of, and of nothing else', async () => {
+  let before: (() => Promise<unknown>) | undefined
+  let commits = 0
+  const interrupted = (etcd: Etcd): Etcd => ({
+    ...etcd,
+    txn: async (txn, options) => {
+      if (txn.compare.length > 0) {
+        const move = before
+        before = undefined
+        await move?.()
+        commits++
+      }
+      return etcd.txn(txn, options)
+    },
+  })
+  const [a, b] = [await open(interrupted), await open()]
+  for (const session of ['waiting', 'other']) await a.openSession({ session, node: 'a', ttlMs: 60_000 })
+  const fence = fenceOf(await a.step(at, ask('holder')))
+  expect((await a.step(at, ask('waiter', { session: 'waiting' }))).status).toBe('queued')
+  await a.counts()
+  const heard: string[] = []
+  b.subscribe(({ type }) => heard.push(type))
+  const elsewhere = { ...at, resource: 'elsewhere' }
+  commits = 0
+  before = () => b.renewSession('other')
+  expect((await a.step(elsewhere, ask('one'))).status).toBe('granted')
+  expect(commits).toBe(1)
+  before = () => b.renewSession('waiting')
+  commits = 0
+  expect((await a.step(at, release('holder', fence))).status).toBe('released')
+  expect(commits).toBeGreaterThan(1)
+  await becomes(() => heard.includes('granted'))
 })

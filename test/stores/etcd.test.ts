@@ -145,6 +145,23 @@ test('a process whose clock is hours away neither ends a lease early nor keeps i
   expect((await b.step(at, ask('next', place))).status).toBe('granted')
 })
 
+test('times are shown by the clock of whoever looks, whatever time it is for the resource', async () => {
+  const late = new SimulatedClock()
+  late.jump(3_600_000)
+  const [a, b] = [await open(), await open((etcd) => etcd, late)]
+  await a.step(at, ask('holder'))
+  clock.jump(10_000)
+  late.jump(10_000)
+  await a.step(at, ask('waiter'))
+  const shown = await b.read(at)
+  const [grant, waiter] = [shown!.grants[0]!, shown!.waiters[0]!]
+  expect(b.nowMs() - waiter.sinceMs).toBeLessThan(1_000)
+  expect(b.nowMs() - grant.sinceMs).toBeGreaterThanOrEqual(9_999)
+  expect(grant.expiresAtMs! - b.nowMs()).toBeGreaterThan(19_000)
+  expect((await b.list({ limit: 1 })).resources).toEqual([shown])
+  expect((await b.waiters(at, { limit: 1 })).waiters).toEqual([waiter])
+})
+
 test('a lease ends in time though others come to the queue all the while, at processes that take turns', async () => {
   const other = new SimulatedClock(1)
   const [a, b] = [await open(), await open(undefined, other)]

@@ -63,14 +63,12 @@ export async function openEtcdBackend(options: EtcdStoreOptions): Promise<Backen
     // One that is there, but busy or without a leader, is waited for.
     const judgeStart = (error: unknown) => (isNobodyThere(error) ? 'final' : judge(error))
     const attempts = new Attempts({ timing, judge: judgeStart })
-    return await sure(attempts.run(start, timing.monoMs() + START_MS))
+    return await sure(attempts.run(start))
   } catch (error) {
     await etcd.close()
     throw error
   }
 }
-
-const START_MS = 30_000
 
 /** Raised when an older process could misread what is written. */
 const FORMAT = 1

@@ -163,11 +163,18 @@ export class OpenedResources {
     await this.#readParts()
     const { policyVersion, floor } = this.meta
     const resources: OpenedResource[] = []
-    for (const [at, { stored, stamp, modRevision }] of this.#found.entries()) {
+    for (const [at, { stored, stamp, modRevision, seenMs }] of this.#found.entries()) {
       const fenceFloor = Math.max(floor, this.revision, modRevision)
       const parts = this.#resources[at]!.parts.map((part) => part.end())
       const text = stored && (await large.read(stored.value))
-      resources.push({ nowMs: stamp.atMs, text, fence: stored?.fence ?? 0, fenceFloor, parts })
+      resources.push({
+        nowMs: stamp.atMs,
+        clockMs: Math.floor(seenMs),
+        text,
+        fence: stored?.fence ?? 0,
+        fenceFloor,
+        parts,
+      })
     }
     const hearers = this.#hearers().kvs.map(({ key }) => key.slice(keys.hearers.key.length))
     const alive = new Set([...this.#sessions].filter(([, found]) => found().kvs.length > 0).map(([session]) => session))

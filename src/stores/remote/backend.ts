@@ -152,6 +152,8 @@ export interface OpenedResource {
    * a resource is on that axis, and never compared with what is written of another.
    */
   readonly nowMs: number
+  /** What time it is by `Backend.nowMs`, for those who are shown times; absent where that is the same. */
+  readonly clockMs?: number
   /** What was written of it last; nothing where it is new. */
   readonly text: string | undefined
   readonly fence: number

@@ -1,17 +1,12 @@
-import { jsonSize, type ResourceView, sessionsOfGrants, viewOf, withLeases } from '../../core/index.ts'
+import { jsonSize, type ResourceView, withLeases } from '../../core/index.ts'
 import { nameOf } from '../address.ts'
 import { hasSomethingToShow, WAITERS_SHOWN } from '../listing.ts'
 import type { Address, ListQuery, Pace, Page } from '../store.ts'
-import type { View } from '../views.ts'
+import { type Shown, shownOf, type View } from '../views.ts'
 import type { Backend } from './backend.ts'
 
 /** How one resource is looked at, what is due on it done first. */
 export type Inspect = (address: Address, view: View<Shown>) => Promise<Shown | undefined>
-
-interface Shown {
-  readonly view: ResourceView
-  readonly sessions: readonly (readonly string[])[]
-}
 
 /** One page, by name. What the database can filter it does; a node is looked for in the views of those that name it. */
 export async function listOf(
@@ -31,10 +26,7 @@ export async function listOf(
   }
   for (const [index, address] of found.slice(0, limit).entries()) {
     await pace?.pause()
-    const looked = await inspect(address, (resource) => ({
-      view: viewOf(resource, node === undefined ? waiters : Infinity),
-      sessions: sessionsOfGrants(resource),
-    }))
+    const looked = await inspect(address, shownOf(node === undefined ? waiters : Infinity))
     if (looked && hasSomethingToShow(looked.view) && (node === undefined || names(looked.view, node))) {
       const view = { ...looked.view, waiters: looked.view.waiters.slice(0, waiters) }
       shown.push({ view, sessions: looked.sessions })

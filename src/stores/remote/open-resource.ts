@@ -47,6 +47,8 @@ export interface Decided {
 export class OpenResource {
   readonly address: Address
   readonly nowMs: number
+  /** How far that is behind the clock of the backend. */
+  readonly #behindMs: number
   readonly parts = new Parts()
   readonly #document: Document
   readonly #context: Context
@@ -58,7 +60,8 @@ export class OpenResource {
     this.#document = new Document(resource)
     this.#alive = opened.alive
     this.nowMs = Math.max(resource.nowMs, this.#document.atMs)
-    const { fenceFloor } = resource
+    const { fenceFloor, clockMs = this.nowMs } = resource
+    this.#behindMs = clockMs - this.nowMs
     this.#context = { nowMs: this.nowMs, policy: policyOf(policy, address.namespace), fenceFloor }
     for (const [at, wanted] of parts.entries()) this.parts.add(wanted, resource.parts[at]!)
   }
@@ -81,7 +84,10 @@ export class OpenResource {
     const resource = this.#document.resource(this.address, this.parts)
     const { events } = step(resource, { type: 'expire' }, this.#context)
     const isDue = events.length > 0
-    return { isDue, result: isDue || !this.#document.isThere ? undefined : view(resource, this.#context) }
+    return {
+      isDue,
+      result: isDue || !this.#document.isThere ? undefined : view(resource, this.#context, this.#behindMs),
+    }
   }
 
   /** Does the work with what is read; where it wants more, that is read, and the work done again from the start. */

@@ -15,6 +15,8 @@ const COUNTED_MAX = 1_000
 /** The waiters of one resource, as far as they were read, and what steps have changed of them. */
 export class WaitersInParts implements WritableWaiters {
   readonly #parts: Parts
+  /** How many there were before these steps. */
+  readonly #stored: WaiterTotals['counts']
   readonly #counts: Map<string, number>
   readonly #present = new Map<number, Waiter>()
   readonly #byOwner = new Map<string, readonly Waiter[]>()
@@ -28,6 +30,7 @@ export class WaitersInParts implements WritableWaiters {
 
   constructor({ counts, dueFromMs }: WaiterTotals, parts: Parts) {
     this.#parts = parts
+    this.#stored = counts
     this.#counts = new Map(Object.entries(counts))
     this.#dueFromMs = dueFromMs
     // Copies: a step that has to be decided again must find them as they were.
@@ -45,9 +48,7 @@ export class WaitersInParts implements WritableWaiters {
   }
 
   countOf(operation: string, node: string): number {
-    const count = this.count(operation)
-    if (!this.#isWhole(operation) && count <= COUNTED_MAX)
-      throw new NotLoaded({ what: 'first', operation, count: count + 1 })
+    if (!this.#isWhole(operation) && this.count(operation) <= COUNTED_MAX) throw this.#wholeIsWanted(operation)
     return this.#ofQueue(operation).filter((waiter) => waiter.node === node).length
   }
 
@@ -76,7 +77,7 @@ export class WaitersInParts implements WritableWaiters {
   }
 
   all(operation: string): Waiter[] {
-    if (!this.#isWhole(operation)) throw new NotLoaded({ what: 'first', operation, count: this.count(operation) + 1 })
+    if (!this.#isWhole(operation)) throw this.#wholeIsWanted(operation)
     return this.#ofQueue(operation)
   }
 
@@ -178,6 +179,11 @@ export class WaitersInParts implements WritableWaiters {
     let here = 0
     for (const waiter of this.#appended.values()) if (waiter.operation === operation) here++
     return this.count(operation) === here
+  }
+
+  /** One more than there are: so it is seen that these are all. Those that steps have removed are still among them. */
+  #wholeIsWanted(operation: string): NotLoaded {
+    return new NotLoaded({ what: 'first', operation, count: (this.#stored[operation] ?? 0) + 1 })
   }
 
   /** Those of a queue of which is not known how many stand before them. */

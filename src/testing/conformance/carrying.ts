@@ -75,6 +75,32 @@ export const carrying: readonly Case[] = [
       [3, ['b', 'c']],
     ])
   }),
+  claim(
+    'those who still wait are told how far the holder is when one of them leaves at the same time',
+    async (store) => {
+      const at = { namespace: 'default', resource: 'r' }
+      const told: unknown[] = []
+      store.subscribe((event) => {
+        if (event.type === 'progress-told') told.push(event.askers.map(({ owner }) => owner))
+      })
+      const fence = fenceOf(await acquire(store, { node: 'a' }))
+      const nodes = Array.from({ length: 6 }, (_, index) => `n${index}`)
+      for (const node of nodes) await acquire(store, { node })
+      const step = { operation: 'pull', owner: 'a', fence } as const
+      // The first one keeps the resource busy, so that the others are decided together.
+      const replies = await Promise.all([
+        store.step(at, { type: 'renew', ...step, hold: '1', ttlMs: 60_000 }),
+        store.step(at, { type: 'cancel', operation: 'pull', owner: 'n3', hold: '1' }),
+        store.step(at, { type: 'progress', ...step, progress: 1 }),
+      ])
+      assert.deepEqual(
+        replies.map(({ status }) => status),
+        ['renewed', 'cancelled', 'noted'],
+      )
+      await settled()
+      assert.deepEqual(told, [nodes.filter((node) => node !== 'n3')])
+    },
+  ),
   claim('where an ask stands is known at any time', async (store) => {
     const standing = (node: string) =>
       store.standing({ namespace: 'default', resource: 'r', operation: 'pull', owner: node, hold: '1' })
