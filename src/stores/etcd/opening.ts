@@ -2,7 +2,7 @@ import type { Change, Opened, OpenedResource, Opening, OpenMode } from '../remot
 import type { Address, Clock } from '../store.ts'
 import { distinct, isNotSince, isNotThere, isOf, isThere } from './comparisons.ts'
 import { Copy } from './copies.ts'
-import { resourceFrom, type StoredResource } from './document.ts'
+import { resourceFrom, type StoredResource, waitersIn } from './document.ts'
 import type { Comparison, Etcd, Found, KeyValue } from './etcd.ts'
 import { Conflict } from './failures.ts'
 import type { Journal } from './journal.ts'
@@ -121,7 +121,13 @@ export class OpenedResources {
   }
 
   async run(): Promise<this> {
-    await this.#reads.run(this.#around.etcd)
+    const { etcd, index, keys } = this.#around
+    // With all who wait, where these are few, it is a copy for all that comes next: the claim of a waiter, its release.
+    for (const { address } of this.#openings.length === 1 && this.#mayCommit ? this.#openings : []) {
+      const head = index.of(address)?.head
+      if (head && waitersIn(head) < FEW) this.#reads.add({ ...keys.waiters(address), limit: FEW })
+    }
+    await this.#reads.run(etcd)
     return this
   }
 
@@ -276,6 +282,7 @@ export class OpenedResources {
 }
 
 const SESSIONS_AT_ONCE = 2_000
+const FEW = 8
 /** Where one try after another has failed, the member at hand may be behind. */
 const BY_QUORUM = 3
 
