@@ -186,6 +186,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
     examples: examplesOf(storeTable),
     sharedExamples: examplesOf(storeTable.filter(({ isShared }) => isShared)),
     isShared: (url) => rowOf(url).isShared,
+    hasClock: (url) => rowOf(url).clock === 'store',
   },
   storeMaintenance,
   entry: fileURLToPath(import.meta.url),

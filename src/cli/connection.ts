@@ -80,9 +80,8 @@ async function reach(flags: ConnectionFlags, options: ConnectOptions, context: C
   if (flags.server !== undefined && flags.store !== undefined) {
     throw new UsageError('--server and --store exclude one another; name one of them')
   }
-  const server = flags.server ?? (context.env.BATON_SERVER || undefined)
+  const { server, store } = chosenBy(flags, context)
   try {
-    const store = flags.store ?? (server === undefined ? sharedStore(context) : undefined)
     return await (store === undefined
       ? connectTo(serversOf(server ?? DEFAULT_SERVER), options)
       : openStore(store, options))
@@ -93,10 +92,19 @@ async function reach(flags: ConnectionFlags, options: ConnectOptions, context: C
   }
 }
 
-/** Where that is, for people: without what may be a password. */
-export function placeOf(flags: ConnectionFlags, context: CliContext): string {
+/** A store where it goes without a server; otherwise a server, where one is named. */
+export function chosenBy(
+  flags: ConnectionFlags,
+  context: CliContext,
+): { readonly server?: string; readonly store?: string } {
   const server = flags.server ?? (context.env.BATON_SERVER || undefined)
   const store = flags.store ?? (server === undefined ? sharedStore(context) : undefined)
+  return { ...(server !== undefined && { server }), ...(store !== undefined && { store }) }
+}
+
+/** Where that is, for people: without what may be a password. */
+export function placeOf(flags: ConnectionFlags, context: CliContext): string {
+  const { server, store } = chosenBy(flags, context)
   const urls = store === undefined ? serversOf(server ?? DEFAULT_SERVER) : [store]
   return urls.map(withoutPassword).join(', ')
 }

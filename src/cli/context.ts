@@ -31,6 +31,8 @@ interface KnownStores {
   readonly sharedExamples: string
   /** Whether several processes share the store that a URL names: then it goes without a server. */
   isShared(url: string): boolean
+  /** Whether time passes for it though no process has it open. */
+  hasClock(url: string): boolean
 }
 
 /** What an operator does with a store, all but `backup` while no server has it open; each says in sentences what was found or done. */

@@ -98,6 +98,14 @@ test('without a quorum requests are answered 503 within ten seconds, nothing is 
   await until('it grants again', async () => (await ask('after')).status === 200)
 }, 60_000)
 
+test('without a server, a command that keeps its success says that it ages only while somebody is there', async () => {
+  const work = ['once', 'nightly', '--store', url, ...shell('true')]
+  const kept = await baton([...work.slice(0, 2), '--per', '20h', ...work.slice(2)])
+  expect(kept.stderr).toContain('ages only while some process has it open')
+  expect(kept.code).toBe(0)
+  expect((await baton(work)).stderr).not.toContain('ages')
+})
+
 test('whoever is cut off with one member goes on at another', async () => {
   const server = await serve()
   const lock = (name: string) => server.baton('run', 'lock', name, '--node', 'a', ...shell('true'))

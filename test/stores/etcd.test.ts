@@ -304,6 +304,54 @@ test('a session whose lease etcd has ended before its time lives on where it is;
   expect((await store.read(at))?.grants).toEqual([])
 })
 
+test('a session whose lease etcd has ended before its time is not ended by another process that is asked to open it', async () => {
+  let asked = 0
+  /** Members like these may do that; and the process that has the session hears nothing of it. */
+  const old = (etcd: Etcd): Etcd => ({
+    txn: (txn, options) => {
+      asked++
+      return etcd.txn(txn, options)
+    },
+    grantLease: (id, ttlS) => etcd.grantLease(id, ttlS),
+    revokeLease: (id) => etcd.revokeLease(id),
+    keepAlive: (id) => etcd.keepAlive(id),
+    leaseTimes: (id) => etcd.leaseTimes(id),
+    watch: (keys, from, watched) => etcd.watch(keys, from, watched),
+    compact: (revision) => etcd.compact(revision),
+    status: async () => (await etcd.status()).map((member) => ({ ...member, version: '3.4.23' })),
+    alarms: () => etcd.alarms(),
+    prefer: (endpoint) => etcd.prefer(endpoint),
+    moveOn: () => etcd.moveOn(),
+    close: () => etcd.close(),
+  })
+  const deaf = (etcd: Etcd): Etcd => ({ ...old(etcd), watch: () => () => {} })
+  let etcd: Etcd
+  const openOld = async (around: (etcd: Etcd) => Etcd) => {
+    const store = await openEtcdStore({
+      url,
+      clock,
+      around: (real) => {
+        etcd = real
+        return around(real)
+      },
+    })
+    stores.push(store)
+    return store
+  }
+  const [a, b] = [await openOld(deaf), await openOld(old)]
+  await a.openSession({ session: 's', node: 'a', ttlMs: 60_000 })
+  const fence = fenceOf(await a.step(at, ask('a', { session: 's' })))
+  const { outcomes } = await etcd!.txn({ compare: [], success: [{ range: { key: `s${count}/index/alive/s` } }] })
+  const [kv] = (outcomes[0] as { readonly range: Found }).range.kvs
+  await etcd!.revokeLease(kv!.lease)
+  const opening = b.openSession({ session: 's', node: 'a', ttlMs: 60_000 })
+  asked = 0
+  await becomes(() => asked > 8)
+  expect((await a.renewSession('s')).status).toBe('alive')
+  expect(await opening).toMatchObject({ status: 'alive', places: 1 })
+  expect((await b.read(at))?.grants).toMatchObject([{ fence }])
+})
+
 test('a check says which members there are, how full they are, and what is in the store', async () => {
   const before = await checkEtcdStore(url)
   expect(before.isSound).toBe(true)

@@ -1,11 +1,16 @@
 import { LIMITS } from '../../protocol/index.ts'
-import type { AddCommand } from '../context.ts'
+import { chosenBy } from '../connection.ts'
+import type { AddCommand, CliContext } from '../context.ts'
 import { parseDuration } from '../duration.ts'
+import { say } from '../print/say.ts'
 import { addRunOptions, addSkipOptions, type RunFlags, runWith, skipHelp } from '../run/flags.ts'
 
 interface OnceFlags extends RunFlags {
   readonly per?: string
 }
+
+const TIME_STANDS_STILL =
+  'what this store keeps by --per ages only while some process has it open: from a timer use a server, or the work is never due again'
 
 export const add: AddCommand = (program, context, done) => {
   const command = program
@@ -34,6 +39,18 @@ Example:
     )
     .action(async (name: string, cmd: string[], flags: OnceFlags) => {
       const keepMs = flags.per === undefined ? undefined : parseDuration(flags.per, { maxMs: LIMITS.keepMaxMs })
+      if (keepMs !== undefined && timeStandsStill(chosenBy(flags, context), context))
+        say(context.stderr, `baton: ${TIME_STANDS_STILL}`)
       done(await runWith(flags, { intent: 'once', operation: 'once', resource: name, command: cmd, keepMs }, context))
     })
+}
+
+/** While nobody has the store open. */
+function timeStandsStill({ store }: { readonly store?: string }, { stores }: CliContext): boolean {
+  try {
+    return store !== undefined && stores.isShared(store) && !stores.hasClock(store)
+  } catch {
+    // One that does not exist is refused where it is opened.
+    return false
+  }
 }

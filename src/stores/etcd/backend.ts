@@ -84,7 +84,16 @@ export class EtcdBackend implements Backend {
     })
     const onMissed = () => this.#mailbox.receiver?.missed()
     this.#attendance = new Attendance({ etcd, keys, timing, process, onMissed })
-    this.#sessions = new Sessions({ etcd, keys, clock, process, uniqueName, areLeasesExact, onRevived: onMissed })
+    this.#sessions = new Sessions({
+      etcd,
+      keys,
+      clock,
+      process,
+      uniqueName,
+      areLeasesExact,
+      lostOf: (session) => this.#index.sessions.lostOf(session),
+      onRevived: onMissed,
+    })
     const journal = new Journal(etcd, keys, timing)
     const storeState = new StoreState(keys, this.#mailbox, timing)
     this.#readAhead = new ReadAhead({ etcd, keys, timing, copies, storeState })

@@ -46,8 +46,8 @@ export async function checkEtcdStore(url: string): Promise<Checked> {
           (floor > 0 ? `; fences go on above ${floor}` : ''),
       )
     }
-    const isQuorum = members.filter(({ error }) => error === undefined).length > members.length / 2
-    return { isSound: alarms.length === 0 && isQuorum, findings }
+    const areAllThere = members.every(({ error }) => error === undefined)
+    return { isSound: alarms.length === 0 && areAllThere, findings }
   })
 }
 

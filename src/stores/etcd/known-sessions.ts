@@ -41,12 +41,18 @@ export class KnownSessions {
 
   /** Those that are not alive: their leases are over, or somebody has begun to end them. */
   *lost(): Iterable<readonly [string, StoredSession & LostSession]> {
-    for (const [session, stored] of this.#stored) {
-      if (this.#alive.has(session)) continue
-      const lost = this.#lost.get(session) ?? { seenMs: this.#clock.nowMs(), process: undefined }
-      this.#lost.set(session, lost)
-      yield [session, { ...stored, ...lost }]
-    }
+    for (const [session, stored] of this.#stored)
+      if (!this.#alive.has(session)) yield [session, { ...stored, ...this.lostOf(session) }]
+  }
+
+  /** Since when one is not alive: of one that was taken to be until now, since now. */
+  lostOf(session: string): LostSession {
+    const known = this.#lost.get(session)
+    if (known) return known
+    const lost = { seenMs: this.#clock.nowMs(), process: this.#alive.get(session)?.value }
+    // Where it is not there at all, there is nothing to remember of it.
+    if (this.#stored.has(session) && !this.#alive.has(session)) this.#lost.set(session, lost)
+    return lost
   }
 
   /** A key of the index was put, which may be one of a session's. */

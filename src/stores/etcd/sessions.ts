@@ -3,6 +3,7 @@ import type { EndedSession, RenewedSession } from '../remote/index.ts'
 import type { Clock, Place, SessionRequest } from '../store.ts'
 import { isNotThere, isStill, isThere } from './comparisons.ts'
 import type { Etcd, KeyValue } from './etcd.ts'
+import { Conflict } from './failures.ts'
 import { foundIn } from './found.ts'
 import { type Keys, partsIn } from './keys.ts'
 import type { LostSession } from './known-sessions.ts'
@@ -18,6 +19,8 @@ interface SessionsOptions {
   readonly uniqueName: () => string
   /** Whether etcd never ends a lease before its time: see `server.ts`. */
   readonly areLeasesExact: boolean
+  /** Since when a session is not alive, as far as this process has seen it. */
+  readonly lostOf: (session: string) => LostSession
   /** A session was taken for lost, and is not: whatever happened to its places meanwhile was told to nobody. */
   readonly onRevived: () => void
 }
@@ -150,13 +153,15 @@ export class Sessions {
 
   /** In one transaction with the comparison: what a step has hung off it before is among its places, and nothing comes after. */
   async end(session: string, how: 'left' | 'lost'): Promise<EndedSession | undefined> {
-    const { etcd, keys } = this.#options
+    const { etcd, keys, clock, lostOf } = this.#options
     for (;;) {
       const { stored, kv, alive } = await this.#read(session)
       if (!stored) return undefined
       // Whoever has ended it has seen to it that no more places come.
       if (stored.ended) return { how: stored.ended, places: await this.#readPlaces(session) }
       if ((alive !== undefined) !== (how === 'left')) return undefined
+      if (how === 'lost' && this.dueMs(session, { ...stored, ...lostOf(session) }) > clock.nowMs())
+        throw new Conflict('the process that it was at may give it a new lease')
       const ended: StoredSession = { ...stored, ended: how }
       const key = keys.aliveOne(session)
       const { succeeded, outcomes } = await etcd.txn({
