@@ -80,8 +80,8 @@ async function reach(flags: ConnectionFlags, options: ConnectOptions, context: C
   if (flags.server !== undefined && flags.store !== undefined) {
     throw new UsageError('--server and --store exclude one another; name one of them')
   }
-  const { server, store } = chosenBy(flags, context)
   try {
+    const { server, store } = chosenBy(flags, context)
     return await (store === undefined
       ? connectTo(serversOf(server ?? DEFAULT_SERVER), options)
       : openStore(store, options))

@@ -39,15 +39,16 @@ Example:
     )
     .action(async (name: string, cmd: string[], flags: OnceFlags) => {
       const keepMs = flags.per === undefined ? undefined : parseDuration(flags.per, { maxMs: LIMITS.keepMaxMs })
-      if (keepMs !== undefined && timeStandsStill(chosenBy(flags, context), context))
-        say(context.stderr, `baton: ${TIME_STANDS_STILL}`)
+      if (keepMs !== undefined && timeStandsStill(flags, context)) say(context.stderr, `baton: ${TIME_STANDS_STILL}`)
       done(await runWith(flags, { intent: 'once', operation: 'once', resource: name, command: cmd, keepMs }, context))
     })
 }
 
 /** While nobody has the store open. */
-function timeStandsStill({ store }: { readonly store?: string }, { stores }: CliContext): boolean {
+function timeStandsStill(flags: OnceFlags, context: CliContext): boolean {
+  const { stores } = context
   try {
+    const { store } = chosenBy(flags, context)
     return store !== undefined && stores.isShared(store) && !stores.hasClock(store)
   } catch {
     // One that does not exist is refused where it is opened.

@@ -44,6 +44,7 @@ interface EtcdBackendOptions {
 /** A commit that gave way has found what is so now: it is decided again at once, so often. Then it pauses. */
 const AT_ONCE = 12
 const TIDY_MS = 2_000
+const TOGETHER_MS = 100
 
 /** Many processes over a quorum: whatever is changed is changed in a transaction that compares all that it relies on. */
 export class EtcdBackend implements Backend {
@@ -61,6 +62,7 @@ export class EtcdBackend implements Backend {
   readonly #around: Around
   readonly #cleaning: Cleaning
   readonly #readAhead: ReadAhead
+  #isRevived = false
 
   constructor(options: EtcdBackendOptions) {
     const { etcd, keys, clock, timing, storeId, compactMs, areLeasesExact } = options
@@ -82,8 +84,7 @@ export class EtcdBackend implements Backend {
       onLost: (sessions) => this.#lost(sessions),
       onChanged: (address, change) => this.#readAhead.changed(address, change),
     })
-    const onMissed = () => this.#mailbox.receiver?.missed()
-    this.#attendance = new Attendance({ etcd, keys, timing, process, onMissed })
+    this.#attendance = new Attendance({ etcd, keys, timing, process, onMissed: () => this.#mailbox.receiver?.missed() })
     this.#sessions = new Sessions({
       etcd,
       keys,
@@ -92,7 +93,7 @@ export class EtcdBackend implements Backend {
       uniqueName,
       areLeasesExact,
       lostOf: (session) => this.#index.sessions.lostOf(session),
-      onRevived: onMissed,
+      onRevived: () => this.#revived(),
     })
     const journal = new Journal(etcd, keys, timing)
     const storeState = new StoreState(keys, this.#mailbox, timing)
@@ -223,6 +224,16 @@ export class EtcdBackend implements Backend {
     // What is left behind where nobody answers is cleared away by others.
     await timing.within(TIDY_MS, tidied, () => new Error('no answer')).catch(() => {})
     await etcd.close()
+  }
+
+  /** Where one is, there are many: they are told of together. */
+  #revived(): void {
+    if (this.#isRevived) return
+    this.#isRevived = true
+    this.#options.timing.after(TOGETHER_MS, () => {
+      this.#isRevived = false
+      this.#mailbox.receiver?.missed()
+    })
   }
 
   /** One that is here may be alive all the same. */

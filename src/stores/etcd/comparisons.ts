@@ -28,7 +28,7 @@ export function isNotSince(range: KeyOrRange, revision: number): Comparison {
 
 /** Without what stands twice. */
 export function distinct(comparisons: readonly Comparison[]): Comparison[] {
-  return [...new Map(comparisons.map((each) => [`${each.target} ${each.key}`, each])).values()]
+  return [...new Map(comparisons.map((each) => [JSON.stringify(each), each])).values()]
 }
 
 function rangeOf(keys: string | KeyOrRange): KeyOrRange {

@@ -117,7 +117,7 @@ export class OpenedResources {
   }
 
   of(address: Address): FoundResource {
-    return this.#found.find((each) => each.address === address || isSame(each.address, address))!
+    return this.#found.find((each) => each.address === address || pathOf(each.address) === pathOf(address))!
   }
 
   async run(): Promise<this> {
@@ -183,8 +183,7 @@ export class OpenedResources {
       })
     }
     const hearers = this.#hearers().kvs.map(({ key }) => key.slice(keys.hearers.key.length))
-    const alive = new Set([...this.#sessions].filter(([, found]) => found().kvs.length > 0).map(([session]) => session))
-    return { policyVersion, hearers: hearers.filter((each) => each !== process), alive, resources }
+    return { policyVersion, hearers: hearers.filter((each) => each !== process), alive: this.#alive, resources }
   }
 
   /** Which processes these sessions are at. */
@@ -231,12 +230,17 @@ export class OpenedResources {
       // It may have been made and forgotten meanwhile; two may share that mark.
       if (!stored) comparisons.push(isNotSince({ key: keys.gone(address) }, revision))
     }
-    for (const [session, found] of this.#sessions) {
+    const alive = this.#alive
+    for (const session of this.#sessions.keys()) {
       const key = keys.aliveOne(session)
-      comparisons.push(found().kvs.length > 0 ? isThere(key) : isNotThere(key))
+      comparisons.push(alive.has(session) ? isThere(key) : isNotThere(key))
     }
-    const told = whereabouts(this.#around, changes, { revision, mayRecall: this.#mayRecall })
+    const told = whereabouts(this.#around, changes, { revision, mayRecall: this.#mayRecall, alive })
     return distinct([...comparisons, ...told, ...this.#recollection.comparisons])
+  }
+
+  get #alive(): ReadonlySet<string> {
+    return new Set([...this.#sessions].filter(([, found]) => found().kvs.length > 0).map(([session]) => session))
   }
 
   #stampOf(times: Times | undefined, localMs: number): Stamp {
@@ -294,7 +298,3 @@ interface OpeningOptions {
 
 /** Most often it is the resource that has changed. From then on nothing is taken from what is known here, which may be what was wrong. */
 const RECALLED = 2
-
-function isSame(a: Address, b: Address): boolean {
-  return a.namespace === b.namespace && a.resource === b.resource
-}

@@ -28,6 +28,9 @@ interface SessionsOptions {
 /** etcd's own leases last whole seconds, and with its usual settings two at least. */
 const LEAST_S = 2
 const TIMES_AT_ONCE = 32
+/** Of one whose time has been over for so long nobody asks any more. */
+const OVER_MS = 3_600_000
+const CLEAR_AT = 1_000
 
 /**
  * A session is an etcd lease. It is alive for as long as its key `alive` is there, which hangs off the lease, and says at
@@ -37,6 +40,8 @@ export class Sessions {
   readonly #options: SessionsOptions
   /** Those that were opened or renewed here last: until when they are alive for certain, by the clock of this process. */
   readonly #here = new Map<string, { readonly untilMs: number }>()
+
+  #clearAt = CLEAR_AT
 
   constructor(options: SessionsOptions) {
     this.#options = options
@@ -55,7 +60,7 @@ export class Sessions {
         { put: { key: keys.tick, value: '' } },
       ],
     })
-    if (succeeded) this.#here.set(session, { untilMs })
+    if (succeeded) this.#note(session, untilMs)
     else await etcd.revokeLease(lease)
     return succeeded
   }
@@ -68,12 +73,11 @@ export class Sessions {
       // The lease is asked after it was found: only etcd knows whether it lives.
       const isAlive = stored && alive && (await etcd.keepAlive(stored.lease)) > 0
       if (!isAlive && (await this.revive(session))) continue
-      if (!isAlive) {
-        this.#here.delete(session)
-        return undefined
-      }
+      // Of one that is only lost it is still known since when.
+      if (!isAlive && (!stored || stored.ended)) this.#here.delete(session)
+      if (!isAlive) return undefined
       if (!(await this.#isHere(alive, farewell))) continue
-      this.#here.set(session, { untilMs: renewedMs + stored.ttlMs })
+      this.#note(session, renewedMs + stored.ttlMs)
       return { ttlMs: stored.ttlMs, places }
     }
   }
@@ -92,13 +96,19 @@ export class Sessions {
       if (!stored || stored.ended) return false
       const lease = await this.#lease(stored.ttlMs)
       if (here.untilMs <= clock.nowMs()) return false
-      const { succeeded } = await etcd.txn({
+      const revived = etcd.txn({
         compare: [isStill(kv!), isNotThere(keys.aliveOne(session))],
         success: [
           { put: { key: kv!.key, value: JSON.stringify({ ...stored, lease }) } },
           { put: { key: keys.aliveOne(session), value: process, lease } },
+          { put: { key: keys.left(process), value: '' } },
           { put: { key: keys.tick, value: '' } },
         ],
+      })
+      const { succeeded } = await revived.catch((error) => {
+        // It may have been done all the same.
+        onRevived()
+        throw error
       })
       if (succeeded) {
         onRevived()
@@ -157,8 +167,11 @@ export class Sessions {
     for (;;) {
       const { stored, kv, alive } = await this.#read(session)
       if (!stored) return undefined
-      // Whoever has ended it has seen to it that no more places come.
-      if (stored.ended) return { how: stored.ended, places: await this.#readPlaces(session) }
+      if (stored.ended) {
+        const places = await this.#placesOfEnded(kv!, session)
+        if (!places) continue
+        return { how: stored.ended, places }
+      }
       if ((alive !== undefined) !== (how === 'left')) return undefined
       if (how === 'lost' && this.dueMs(session, { ...stored, ...lostOf(session) }) > clock.nowMs())
         throw new Conflict('the process that it was at may give it a new lease')
@@ -190,6 +203,15 @@ export class Sessions {
     })
   }
 
+  #note(session: string, untilMs: number): void {
+    this.#here.set(session, { untilMs })
+    if (this.#here.size < this.#clearAt) return
+    // Those that others have ended.
+    const nowMs = this.#options.clock.nowMs()
+    for (const [each, here] of this.#here) if (here.untilMs + OVER_MS < nowMs) this.#here.delete(each)
+    this.#clearAt = Math.max(CLEAR_AT, 2 * this.#here.size)
+  }
+
   async #lease(ttlMs: number): Promise<number> {
     const lease = leaseId()
     await this.#options.etcd.grantLease(lease, Math.max(LEAST_S, Math.ceil(ttlMs / 1_000)))
@@ -213,12 +235,15 @@ export class Sessions {
     return succeeded
   }
 
-  async #readPlaces(session: string): Promise<readonly Place[]> {
+  /** Whoever has ended it has seen to it that no more come. Nothing where it is not that session any more: one of the same name may live by now. */
+  async #placesOfEnded(ended: KeyValue, session: string): Promise<readonly Place[] | undefined> {
     const { etcd, keys } = this.#options
     const reads = new Reads(false)
+    const itself = reads.add({ key: ended.key, keysOnly: true })
     const places = reads.add({ ...keys.places(session), keysOnly: true })
     await reads.run(etcd)
-    return placesIn(keys, session, places().kvs)
+    const isSame = itself().kvs[0]?.modRevision === ended.modRevision
+    return isSame ? placesIn(keys, session, places().kvs) : undefined
   }
 
   async #read(session: string) {

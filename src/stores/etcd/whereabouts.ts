@@ -8,6 +8,8 @@ interface WhereaboutsOptions {
   readonly revision: number
   /** What is known here may be relied on: the comparisons say whether it was so. */
   readonly mayRecall: boolean
+  /** Those that were found alive. */
+  readonly alive: ReadonlySet<string>
 }
 
 /** Each takes a comparison of its own. */
@@ -22,14 +24,21 @@ const PROCESSES = 8
 export function whereabouts(
   { index, keys, process }: Known & { readonly process: string },
   changes: readonly Change[],
-  { revision, mayRecall }: WhereaboutsOptions,
+  { revision, mayRecall, alive }: WhereaboutsOptions,
 ): readonly Comparison[] {
   const sessions = new Set(changes.flatMap((change) => change.sessions))
   const told = new Set(changes.flatMap(({ letter }) => letter?.to ?? []))
   const known = Array.from(sessions, (session) => ({ session, at: index.sessions.alive(session) }))
-  const areTold = known.every(({ at }) => at === undefined || at.value === process || told.has(at.value))
-  if (mayRecall && areTold && known.length <= SESSIONS)
+  const isWithoutPlace = known.some(({ at }) => at === undefined)
+  const areKnown = known.every(({ session, at }) =>
+    at === undefined ? !alive.has(session) : at.value === process || told.has(at.value),
+  )
+  if (mayRecall && areKnown && known.length <= SESSIONS)
     return known.map(({ session, at }) => isOf(keys.aliveOne(session), at?.modRevision ?? 0))
-  const left = told.size > PROCESSES ? [keys.allLeft] : [process, ...told].map((each) => ({ key: keys.left(each) }))
+  // One that is nowhere may come back anywhere.
+  const left =
+    told.size > PROCESSES || isWithoutPlace
+      ? [keys.allLeft]
+      : [process, ...told].map((each) => ({ key: keys.left(each) }))
   return left.map((range) => isNotSince(range, revision))
 }

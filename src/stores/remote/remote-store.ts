@@ -45,8 +45,8 @@ interface RemoteStoreOptions {
 /** What is left behind where the database does not answer is cleared away by others. */
 const TIDY_MS = 2_000
 
-/** What they held on one resource is taken away together. */
-const SESSIONS_AT_ONCE = 32
+/** What they held on one resource is taken away together; but other processes end others meanwhile. */
+const SESSIONS_AT_ONCE = 8
 
 /** A store in a database that many processes share. */
 export async function openRemoteStore(backend: Backend, options: RemoteStoreOptions): Promise<Store> {
