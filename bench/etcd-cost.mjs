@@ -79,12 +79,21 @@ function print(what, each) {
   console.log(`| ${[what, ...cells].join(' | ')} |`)
 }
 
+/** Letters that were read are deleted a little later, a thousand at a time. */
+async function cleared() {
+  for (let looks = 0, before = -1; looks < 20; looks++) {
+    const { deletes } = await counters()
+    if (deletes === before) return
+    before = deletes
+    await pause(700)
+  }
+}
+
 /** `work` does it so many times. */
 async function count(what, times, idle, work) {
   const before = await counters()
   await work()
-  // Letters that were read are deleted a little later.
-  await pause(200)
+  await cleared()
   const after = await counters()
   const each = differences(before, after, times)
   for (const name of Object.keys(COLUMNS)) each[name] -= idle[name] * (each.atMs / 1_000)
@@ -165,6 +174,7 @@ try {
       [0, 1].map((at) => connect(servers[at % many].url, { node: `node-${at}`, ttlMs: 3_600_000 })),
     )
     await cycles(batons[0], 32, MORE)()
+    await cleared()
     for (const [callers, times] of [
       [1, TIMES],
       [32, MORE],
