@@ -1,10 +1,11 @@
 import type { Change } from '../remote/index.ts'
+import type { Around } from './around.ts'
 import { Writes, type WrittenDeadlines, writeGainedPlaces, writeParts, writeResource } from './changes.ts'
 import type { StoredHead } from './document.ts'
 import type { Operation } from './etcd.ts'
 import { pathOf } from './keys.ts'
 import { letterValue } from './letter-value.ts'
-import type { Around, OpenedResources } from './opening.ts'
+import type { OpenedResources } from './opening.ts'
 import { isSmall } from './operations.ts'
 
 /** Where a commit is too large, what takes more operations than this goes by a journal. */

@@ -1,32 +1,18 @@
 import type { Change, Opened, OpenedResource, Opening, OpenMode } from '../remote/index.ts'
-import type { Address, Clock } from '../store.ts'
+import type { Address } from '../store.ts'
+import type { Around } from './around.ts'
 import { distinct, isNotSince, isNotThere, isOf, isThere } from './comparisons.ts'
 import { Copy } from './copies.ts'
 import { resourceFrom, type StoredResource, waitersIn } from './document.ts'
-import type { Comparison, Etcd, Found, KeyValue } from './etcd.ts'
+import type { Comparison, Found, KeyValue } from './etcd.ts'
 import { Conflict } from './failures.ts'
-import type { Journal } from './journal.ts'
 import { pathOf } from './keys.ts'
-import type { LargeValues } from './large-values.ts'
 import { beginPart, type PartReading } from './parts.ts'
-import type { ReadAhead } from './read-ahead.ts'
 import { Reads } from './reads.ts'
-import { copyOf, type Known, Recollection } from './recollection.ts'
+import { copyOf, Recollection } from './recollection.ts'
 import type { Meta } from './store-state.ts'
 import type { Stamp, Times } from './times.ts'
 import { whereabouts } from './whereabouts.ts'
-
-/** What transactions work with. */
-export interface Around extends Known {
-  readonly etcd: Etcd
-  readonly clock: Clock
-  readonly readAhead: ReadAhead
-  readonly large: LargeValues
-  readonly journal: Journal
-  readonly process: string
-  readonly uniqueName: () => string
-  readonly wallMs: () => number
-}
 
 /** A resource as it was found. */
 interface FoundResource {
@@ -51,8 +37,9 @@ export class OpenedResources {
   readonly #isLocal: boolean
   /** What is read after that is read there: `#unchanged` sees whether it is behind. */
   readonly #isNextLocal: boolean
-  /** What is known here need not be read. */
+  /** What is known here need not be read; the index says where sessions are. */
   readonly #mayRecall: boolean
+  readonly #mayBelieveIndex: boolean
   readonly #reads: Reads
   readonly #meta: () => Found
   readonly #hearers: () => Found
@@ -73,6 +60,7 @@ export class OpenedResources {
     this.#isLocal = isLocal
     this.#isNextLocal = how !== 'read' && tries % BY_QUORUM !== 0
     this.#mayRecall = how !== 'read' && tries <= RECALLED
+    this.#mayBelieveIndex = tries <= RECALLED || tries % 2 === 0
     this.#reads = reads
     this.#recollection = new Recollection(around)
     const { meta, hearers, received } = storeState.addTo(reads, isLocal)
@@ -223,19 +211,19 @@ export class OpenedResources {
    */
   comparisons(changes: readonly Change[]): Comparison[] {
     const { keys } = this.#around
-    const { revision } = this
-    const comparisons = [{ key: keys.meta }, keys.hearers].map((range) => isNotSince(range, revision))
+    const comparisons = [{ key: keys.meta }, keys.hearers].map((range) => isNotSince(range, this.revision))
     for (const { address, stored, modRevision } of this.#found) {
       comparisons.push(isOf(keys.resource(address), modRevision))
       // It may have been made and forgotten meanwhile; two may share that mark.
-      if (!stored) comparisons.push(isNotSince({ key: keys.gone(address) }, revision))
+      if (!stored) comparisons.push(isNotSince({ key: keys.gone(address) }, this.revision))
     }
     const alive = this.#alive
     for (const session of this.#sessions.keys()) {
       const key = keys.aliveOne(session)
       comparisons.push(alive.has(session) ? isThere(key) : isNotThere(key))
     }
-    const told = whereabouts(this.#around, changes, { revision, mayRecall: this.#mayRecall, alive })
+    const { revision } = this
+    const told = whereabouts(this.#around, changes, { revision, alive, mayBelieveIndex: this.#mayBelieveIndex })
     return distinct([...comparisons, ...told, ...this.#recollection.comparisons])
   }
 

@@ -10,12 +10,13 @@ import {
   waiterDueMs,
 } from '../remote/index.ts'
 import { type Address, UnknownOutcome } from '../store.ts'
+import type { Around } from './around.ts'
 import { deadlineName } from './changes.ts'
 import { type CommitPlan, CommitPlanner } from './commit-plan.ts'
 import { isThere } from './comparisons.ts'
 import { Conflict, failedCommit } from './failures.ts'
 import { pathOf } from './keys.ts'
-import { type Around, OpenedResources } from './opening.ts'
+import { OpenedResources } from './opening.ts'
 import { beginPart } from './parts.ts'
 import { readPolicy } from './policy.ts'
 

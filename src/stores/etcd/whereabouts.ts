@@ -6,8 +6,8 @@ import type { Known } from './recollection.ts'
 interface WhereaboutsOptions {
   /** As of when it was found at which processes they are. */
   readonly revision: number
-  /** What is known here may be relied on: the comparisons say whether it was so. */
-  readonly mayRecall: boolean
+  /** The comparisons say whether it was right. Where tries have failed it may be that it was not: then every other one goes without it. */
+  readonly mayBelieveIndex: boolean
   /** Those that were found alive. */
   readonly alive: ReadonlySet<string>
 }
@@ -24,7 +24,7 @@ const PROCESSES = 8
 export function whereabouts(
   { index, keys, process }: Known & { readonly process: string },
   changes: readonly Change[],
-  { revision, mayRecall, alive }: WhereaboutsOptions,
+  { revision, mayBelieveIndex, alive }: WhereaboutsOptions,
 ): readonly Comparison[] {
   const sessions = new Set(changes.flatMap((change) => change.sessions))
   const told = new Set(changes.flatMap(({ letter }) => letter?.to ?? []))
@@ -33,7 +33,7 @@ export function whereabouts(
   const areKnown = known.every(({ session, at }) =>
     at === undefined ? !alive.has(session) : at.value === process || told.has(at.value),
   )
-  if (mayRecall && areKnown && known.length <= SESSIONS)
+  if (mayBelieveIndex && areKnown && known.length <= SESSIONS)
     return known.map(({ session, at }) => isOf(keys.aliveOne(session), at?.modRevision ?? 0))
   // One that is nowhere may come back anywhere.
   const left =
