@@ -7,7 +7,6 @@ import { ExampleRuns, endWell, openDay } from './example-runs.ts'
 
 const KEEP_MS = 2_000
 const TTL_MS = 1_000
-const DAYS = [1, 2]
 
 export interface Where {
   readonly runs: ExampleRuns
@@ -28,7 +27,8 @@ export async function withRuns(url: string, body: (where: Where) => Promise<void
 }
 
 /** What the examples have to do wherever they run: three processes each, counted by what they wrote down. */
-export function exampleCases(url: () => string): void {
+export function exampleCases(url: () => string, { days = 2 } = {}): void {
+  const dayNumbers = Array.from({ length: days }, (_, at) => at + 1)
   // Each starts six processes or more.
   vi.setConfig({ testTimeout: 60_000 })
   const on = (body: (where: Where) => Promise<void>) => () => withRuns(url(), body)
@@ -36,7 +36,7 @@ export function exampleCases(url: () => string): void {
   test.concurrent(
     'nightly: of three processes one reports a day, and whoever comes later that day skips',
     on(async ({ baton, runs }) => {
-      for (const day of DAYS) {
+      for (const day of dayNumbers) {
         const gate = await openDay(baton, { operation: 'once', resource: 'nightly' })
         const processes = runs.startThree('nightly', { KEEP_MS: `${KEEP_MS}` })
         await gate.begin(3)
@@ -53,7 +53,7 @@ export function exampleCases(url: () => string): void {
   test.concurrent(
     'cache fill: one load a day, and all three have the value',
     on(async ({ baton, runs }) => {
-      for (const day of DAYS) {
+      for (const day of dayNumbers) {
         const gate = await openDay(baton, { operation: 'once', resource: 'prices' })
         const processes = runs.startThree('cache-fill', { KEEP_MS: `${KEEP_MS}`, CACHE: runs.path('cache') })
         await gate.begin(3)
@@ -109,7 +109,7 @@ export function exampleCases(url: () => string): void {
   test.concurrent(
     'migration: once a release, and nobody serves before it is done',
     on(async ({ baton, runs }) => {
-      for (const release of ['v1', 'v2']) {
+      for (const release of dayNumbers.map((day) => `v${day}`)) {
         const gate = await openDay(baton, { operation: 'lock', resource: 'migrate' })
         const processes = runs.startThree('migrate', { RELEASE: release })
         await gate.begin(3)
@@ -129,7 +129,7 @@ export function exampleCases(url: () => string): void {
       const digest = 'sha256:9f86d0'
       const namespace = 'content'
       const layer = runs.path(digest)
-      for (const day of DAYS) {
+      for (const day of dayNumbers) {
         const gate = await openDay(baton, { operation: 'pull', resource: digest, ask: { force: true, namespace } })
         const processes = runs.startThree('layer-pull', { LAYERS: runs.path('.') })
         await gate.begin(3)
@@ -146,7 +146,7 @@ export function exampleCases(url: () => string): void {
   test.concurrent(
     'lock: the critical sections of three processes never overlap, and none is left out',
     on(async ({ baton, runs }) => {
-      for (const day of DAYS) {
+      for (const day of dayNumbers) {
         const gate = await openDay(baton, { operation: 'lock', resource: 'ledger' })
         const processes = runs.startThree('lock')
         await gate.begin(3)

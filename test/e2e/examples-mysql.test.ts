@@ -19,7 +19,8 @@ afterAll(async () => {
   await mariadb.stop()
 })
 
-exampleCases(() => url)
+// That it is done again the next day is shown with a server.
+exampleCases(() => url, { days: 1 })
 
 test.concurrent('cache fill: with the limit raised, 49 of fifty asks are told all of the 17 KB', () =>
   withRuns(url, async (where) => {

@@ -10,7 +10,7 @@ import { fileStores, post, serve } from './file-server.ts'
 const { folder, newDirectory } = fileStores()
 
 const KILL_RESTART = fileURLToPath(new URL('../../scripts/kill-restart.mjs', import.meta.url))
-const SECONDS = Number(process.env.KILL_RESTART_SECONDS ?? 45)
+const SECONDS = Number(process.env.KILL_RESTART_SECONDS ?? 20)
 
 test(
   `kill -9 at random moments for ${SECONDS} s, under load from 8 clients: every acknowledged change is there`,

@@ -3,7 +3,7 @@ import { GrantLostError } from '../../src/client/index.ts'
 import { type Random, seededRandom, settled } from '../../src/testing/index.ts'
 import { type Fate, newClientWorld, type TestClient } from '../../src/testing/unit/client-world.ts'
 
-const SEEDS = Number(process.env.SDK_SEEDS ?? 60)
+const SEEDS = Number(process.env.SDK_SEEDS ?? 30)
 const CLIENTS = 4
 const TASKS = 5
 const FAULTY_MS = 90_000

@@ -6,7 +6,7 @@ import { SimulatedDisk, type Tear } from '../../src/testing/simulated-disk.ts'
 import { type Call, Caller, callResident, callStore, DIRECTORY, fold, openOn, prefixOf } from './file-world.ts'
 
 const LIVES = 4
-const SEEDS = Number(process.env.FILE_STORE_SEEDS ?? 40)
+const SEEDS = Number(process.env.FILE_STORE_SEEDS ?? 20)
 
 /** What a crash may leave of what was not synced: nothing, all, or the first bytes of the last write. */
 function anyTear(random: Random): Tear {

@@ -5,8 +5,12 @@ import { openMemoryStore } from 'baton/stores/memory'
 import { storeConformance } from 'baton/testing'
 import { CountingStore } from './counting-store.js'
 
+/** Of random commands: what these are good for is the business of the suite's own tests. */
+const seeds = 2
+
 storeConformance({
   name: 'counting',
+  seeds,
   open: ({ data, ...options }) => new CountingStore(openMemoryStore({ ...options, id: data })),
   test: (name, run) => void test(name, run),
 })
@@ -22,6 +26,7 @@ test('a store that breaks the contract does not pass', async () => {
   const cases: (() => Promise<void>)[] = []
   storeConformance({
     name: 'silent',
+    seeds,
     open: ({ data, ...options }) => new SilentStore(openMemoryStore({ ...options, id: data })),
     test: (_, run) => cases.push(run),
   })
