@@ -37,7 +37,8 @@ async function traced(env: NodeJS.ProcessEnv): Promise<ReturnType<typeof syncOrd
     const [line] = await once(tracer.stdout, 'data')
     const url = /(http:\S+)/.exec(String(line))![1]!
     const listening = new AbortController()
-    await fetch(`${url}/v1/events`, { signal: listening.signal })
+    const events = await fetch(`${url}/v1/events`, { signal: listening.signal })
+    const told = namesTold(events.body!, 96)
     await Promise.all(
       Array.from({ length: 8 }, async (_, client) => {
         for (let count = 0; count < 12; count++) {
@@ -47,11 +48,25 @@ async function traced(env: NodeJS.ProcessEnv): Promise<ReturnType<typeof syncOrd
         }
       }),
     )
+    // Only then everything has been written that is to be judged.
+    await told
     listening.abort()
   } finally {
     await stop(tracer)
   }
   return syncOrder(readFileSync(trace, 'utf8'))
+}
+
+/** Resolves when so many resources were named to a listener. */
+async function namesTold(body: ReadableStream<Uint8Array>, count: number): Promise<void> {
+  const names = new Set<string>()
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of body) {
+    text += decoder.decode(chunk, { stream: true })
+    for (const [name] of text.matchAll(/mark-\d+-\d+(?=")/g)) names.add(name)
+    if (names.size === count) return
+  }
 }
 
 /** strace and what it has started: a group of its own. */
