@@ -5,7 +5,7 @@ import { expectMet, expectObserved, forgetHistories, soak, TWENTY_SECONDS } from
 const SEED = '82'
 
 test('20 seconds of killed and stopped processes and broken networks: no violation, no stuck key, all events told once and in order', async () => {
-  const soaked = await soak('--minutes', TWENTY_SECONDS, '--clients', '12', '--seed', SEED, '--observe')
+  const soaked = await soak('--minutes', TWENTY_SECONDS, '--clients', '8', '--seed', SEED, '--observe')
   const { code, output } = soaked
   console.log(output)
   expect(code, output).toBe(0)
@@ -16,7 +16,7 @@ test('20 seconds of killed and stopped processes and broken networks: no violati
 }, 300_000)
 
 test('a storage that does not check fences is written to by holders that stalled, and the harness sees it', async () => {
-  const soaked = await soak('--minutes', '0.3', '--clients', '10', '--seed', '2', '--no-fence-check')
+  const soaked = await soak('--minutes', '0.2', '--clients', '8', '--seed', '2', '--no-fence-check')
   const { code, output, violations } = soaked
   expect(code, output).toBe(1)
   expect(violations.length, output).toBeGreaterThan(0)

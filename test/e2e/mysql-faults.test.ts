@@ -7,7 +7,7 @@ const DATABASE_FAULTS = ['database killed', 'database stopped', 'connection kill
 const SEED = '67'
 
 test('three servers on a MariaDB that is killed and stopped, as they are: no violation, no stuck key, no deadlock', async () => {
-  const flags = ['--store', 'mysql:', '--servers', '3', '--kill-servers', '--clients', '8', '--seed', SEED, '--observe']
+  const flags = ['--store', 'mysql:', '--servers', '3', '--kill-servers', '--clients', '6', '--seed', SEED, '--observe']
   const soaked = await soak('--minutes', TWENTY_SECONDS, ...flags)
   const { code, output } = soaked
   console.log(output)
@@ -25,7 +25,7 @@ test('three servers on a MariaDB that is killed and stopped, as they are: no vio
 }, 300_000)
 
 test('processes without a server, on a MariaDB that is killed and stopped, as they are: the same', async () => {
-  const flags = ['--store', 'mysql:', '--library', '--clients', '8', '--seed', '2', '--observe']
+  const flags = ['--store', 'mysql:', '--library', '--clients', '6', '--seed', '2', '--observe']
   const soaked = await soak('--minutes', TWENTY_SECONDS, ...flags)
   const { code, output } = soaked
   console.log(output)
@@ -36,7 +36,7 @@ test('processes without a server, on a MariaDB that is killed and stopped, as th
 }, 300_000)
 
 test('a MariaDB that forgets what it has committed is seen', async () => {
-  const flags = ['--store', 'mysql:', '--library', '--clients', '6', '--seed', '6', '--no-database-sync']
+  const flags = ['--store', 'mysql:', '--library', '--clients', '4', '--seed', '6', '--no-database-sync']
   const soaked = await soak('--minutes', '0.2', ...flags)
   const { code, output, violations } = soaked
   expect(code, output).toBe(1)
