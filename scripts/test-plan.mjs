@@ -99,6 +99,9 @@ const PATIENT = [
   'test/e2e/rolling-restart.test.ts',
 ]
 
+/** They collect all garbage, again and again: in a process that has loaded what other tests need, that takes many times as long. */
+const COLLECTING = ['src/grpc/fuzz.test.ts']
+
 /**
  * One round after another. A round has lanes, which run side by side, and a lane has runs, one after another. Two cores are
  * enough for two workers that compute and one that mostly waits for real processes; what only computes takes, at low
@@ -123,13 +126,14 @@ export const rounds = [
           'test/tidy',
         ],
         workers: 2,
+        except: COLLECTING,
         // To load the sources anew for every file takes longer than most of them run.
         isShared: true,
         // What goes by the clock comes first: faults that are due within some seconds have to meet processes that got to work.
         nice: 5,
       },
       { tests: ['test/e2e'], except: PATIENT, workers: 2, isShared: true },
-      { tests: ['test/browser'], workers: 1 },
+      { tests: ['test/browser', ...COLLECTING], workers: 1 },
     ],
     [{ tests: PATIENT, workers: 1, isShared: true }],
     // Each of these fills two cores by itself.
