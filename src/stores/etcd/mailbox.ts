@@ -73,7 +73,18 @@ export class Mailbox {
     return { range: { ...keys.mail(process), sort: 'mod', minModRevision: this.#readTo + 1, serializable } }
   }
 
-  /** What such a read has found. Resolves when it was told. */
+  /** Reads when the bell was rung last: to be part of a commit. To read all that lies there with every commit would cost etcd more than the commit. */
+  get listening(): Operation {
+    return { range: { key: this.#bellKey } }
+  }
+
+  /** What that has found. Where letters have come since the last that were received, the watch is still to bring them. */
+  heard({ kvs }: Found, revision: number): void {
+    const isNoneMissing = kvs.every(({ modRevision }) => modRevision <= this.#readTo)
+    if (isNoneMissing) this.#readTo = Math.max(this.#readTo, revision)
+  }
+
+  /** What `reading` has found. Resolves when it was told. */
   receive({ kvs }: Found, revision: number): Promise<void> {
     // Another read may have brought some of them in between.
     const all = kvs.filter(({ modRevision }) => modRevision > this.#readTo)

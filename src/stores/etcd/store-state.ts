@@ -14,8 +14,10 @@ export interface Meta {
   readonly floor: number
 }
 
-/** Older than this, it is read again: a commit on old news is a commit in vain. */
+/** Older than this, it is read again: a commit on old news is a commit in vain, and a hearer that has gone is not noticed otherwise. */
 const FRESH_MS = 1_000
+/** A commit reads it along before it is that old. */
+const SOON_MS = 500
 
 interface LastRead {
   readonly meta: Found
@@ -61,16 +63,27 @@ export class StoreState {
     return { meta, hearers, received }
   }
 
-  /** To come last in a commit: all of it as it is after that. */
-  get inCommit(): readonly Operation[] {
-    return [{ range: { key: this.#keys.meta } }, { range: this.#hearers }, this.#mailbox.reading(false)]
-  }
-
-  /** What came of the operations of a commit, those last ones among them. */
-  committed(outcomes: readonly Outcome[], revision: number): void {
-    const [meta, hearers, mail] = outcomes.slice(-3).map((outcome) => foundIn(outcome)) as [Found, Found, Found]
-    this.#know({ meta, hearers, revision })
-    void this.#mailbox.receive(mail, revision)
+  /**
+   * What a commit of these operations reads: whether letters have come and, now and then, all else as it is after that. A commit that was made
+   * has compared the meta key and the hearers, so that most often these need not be read: they are as they were.
+   */
+  inCommit(operations: readonly Operation[]): CommitReading {
+    const isChanged = operations.some((each) => 'put' in each && each.put.key === this.#keys.meta)
+    const { listening } = this.#mailbox
+    if (!isChanged && this.#last && this.#timing.monoMs() < this.#last.readAtMs + SOON_MS)
+      return {
+        operations: [listening],
+        committed: ([bell], revision) => {
+          const asOf = this.#receivedAt(bell, revision)
+          if (this.#last && this.#last.revision < asOf) this.#last = { ...this.#last, revision: asOf }
+        },
+      }
+    return {
+      operations: [{ range: { key: this.#keys.meta } }, { range: this.#hearers }, listening],
+      committed: ([meta, hearers, bell], revision) => {
+        this.#know({ meta: foundIn(meta), hearers: foundIn(hearers), revision: this.#receivedAt(bell, revision) })
+      },
+    }
   }
 
   /** What is known of such a key without reading it. */
@@ -78,6 +91,12 @@ export class StoreState {
     if (key === this.#keys.meta) return this.fresh?.meta
     if (key === this.#keys.hearers.key) return this.fresh?.hearers
     return key === this.#mailbox.key ? NOTHING_NEW : undefined
+  }
+
+  /** Up to which revision letters were received, as far as a commit knows. What it has found is of a later one then, which the next one compares. */
+  #receivedAt(bell: Outcome, revision: number): number {
+    this.#mailbox.heard(foundIn(bell), revision)
+    return Math.min(revision, this.#mailbox.readTo)
   }
 
   get #hearers(): RangeOptions {
@@ -90,6 +109,13 @@ export class StoreState {
 }
 
 const NOTHING_NEW: Found = { kvs: [], count: 0 }
+
+interface CommitReading {
+  /** To come last in it. */
+  readonly operations: readonly Operation[]
+  /** It was made: what came of these operations. */
+  readonly committed: (outcomes: readonly Outcome[], revision: number) => void
+}
 
 interface StoreStateReading {
   readonly meta: () => Found

@@ -88,7 +88,8 @@ export class EtcdTransaction implements Transaction {
     const compare = [...opened.comparisons(changes), ...plan.marks.map((key) => isThere(key))]
     // What nobody else was heard to change, or goes together with others, is seldom in conflict: to ask for all of it with every commit is in vain.
     const next = this.#how === 'free' || opened.isRecalled ? undefined : this.#nextOpened()
-    const success = [...plan.operations, ...storeState.inCommit]
+    const along = storeState.inCommit(plan.operations)
+    const success = [...plan.operations, ...along.operations]
     const txn = { compare, success, failure: next?.reads.operations ?? [] }
     const { succeeded, revision, outcomes } = await etcd.txn(txn).catch((error) => {
       const failure = failedCommit(error)
@@ -110,7 +111,7 @@ export class EtcdTransaction implements Transaction {
     }
     // Whoever opens the resource before it is done helps.
     for (const id of plan.journals) void journal.finish(id).catch(() => {})
-    storeState.committed(outcomes, revision)
+    along.committed(outcomes.slice(-along.operations.length), revision)
   }
 
   #dropCopies(): void {
