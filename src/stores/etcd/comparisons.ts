@@ -28,7 +28,8 @@ export function isNotSince(range: KeyOrRange, revision: number): Comparison {
 
 /** Without what stands twice. */
 export function distinct(comparisons: readonly Comparison[]): Comparison[] {
-  return [...new Map(comparisons.map((each) => [JSON.stringify(each), each])).values()]
+  const nameOf = ({ key, end = '', target, is, revision }: Comparison) => `${target} ${is} ${revision} ${key}\0${end}`
+  return [...new Map(comparisons.map((each) => [nameOf(each), each])).values()]
 }
 
 function rangeOf(keys: string | KeyOrRange): KeyOrRange {

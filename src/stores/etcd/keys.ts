@@ -248,8 +248,11 @@ export function addressIn(key: string, range: Range): Address {
 
 /** The path of the resource that a key, or a range that begins like this, belongs to. */
 export function pathIn(key: string, { prefix }: Keys): string | undefined {
-  const [kind, namespace, resource] = key.slice(prefix.length).split('/', 3)
-  return resource !== undefined && OWN.has(kind!) ? `${namespace}/${resource}` : undefined
+  const kindEnd = key.indexOf('/', prefix.length)
+  const namespaceEnd = kindEnd < 0 ? -1 : key.indexOf('/', kindEnd + 1)
+  if (namespaceEnd < 0 || !OWN.has(key.slice(prefix.length, kindEnd))) return undefined
+  const end = key.indexOf('/', namespaceEnd + 1)
+  return key.slice(kindEnd + 1, end < 0 ? key.length : end)
 }
 
 export function pathOf({ namespace, resource }: Address): string {

@@ -7,8 +7,6 @@ import type { StoredSession } from './stored-session.ts'
 export interface LostSession {
   /** When that was seen here, by the clock of this process. */
   readonly seenMs: number
-  /** The process that it was at, where that is known. */
-  readonly process: string | undefined
 }
 
 /** The sessions in the index: those that are written down, and which of them are alive. */
@@ -49,7 +47,7 @@ export class KnownSessions {
   lostOf(session: string): LostSession {
     const known = this.#lost.get(session)
     if (known) return known
-    const lost = { seenMs: this.#clock.nowMs(), process: this.#alive.get(session)?.value }
+    const lost = { seenMs: this.#clock.nowMs() }
     // Where it is not there at all, there is nothing to remember of it.
     if (this.#stored.has(session) && !this.#alive.has(session)) this.#lost.set(session, lost)
     return lost
@@ -87,11 +85,8 @@ export class KnownSessions {
 
   /** Says whether it was alive, and nobody has taken it away since. */
   #lose(session: string): boolean {
-    const process = this.#alive.get(session)?.value
-    if (process === undefined) return false
-    this.#alive.delete(session)
-    if (!this.#stored.has(session)) return false
-    this.#lost.set(session, { seenMs: this.#clock.nowMs(), process })
+    if (!this.#alive.delete(session) || !this.#stored.has(session)) return false
+    this.#lost.set(session, { seenMs: this.#clock.nowMs() })
     return true
   }
 

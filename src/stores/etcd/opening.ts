@@ -46,6 +46,7 @@ export class OpenedResources {
   readonly #received: () => Promise<void>
   readonly #resources: readonly { readonly kv: () => KeyValue | undefined; readonly parts: readonly PartReading[] }[]
   readonly #sessions: ReadonlyMap<string, () => Found>
+  #parsedMeta: Meta | undefined
   #found: readonly FoundResource[] = []
   #recollection: Recollection
   #copies: ReadonlyMap<string, Copy> = new Map()
@@ -87,7 +88,8 @@ export class OpenedResources {
   }
 
   get meta(): Meta {
-    return JSON.parse(this.#meta().kvs[0]!.value)
+    this.#parsedMeta ??= JSON.parse(this.#meta().kvs[0]!.value) as Meta
+    return this.#parsedMeta
   }
 
   /** Nothing was read. */

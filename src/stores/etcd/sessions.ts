@@ -51,7 +51,7 @@ export class Sessions {
     const { etcd, keys, clock, process } = this.#options
     const untilMs = clock.nowMs() + ttlMs
     const lease = await this.#lease(ttlMs)
-    const stored: StoredSession = { node, ttlMs, lease }
+    const stored: StoredSession = { node, ttlMs, lease, process }
     const { succeeded } = await etcd.txn({
       compare: [isNotThere(keys.session(session)), isNotThere(keys.aliveOne(session))],
       success: [
@@ -68,7 +68,7 @@ export class Sessions {
   async renew(session: string, farewell: string): Promise<RenewedSession | undefined> {
     const { etcd, clock } = this.#options
     for (;;) {
-      const { stored, alive, places } = await this.#read(session)
+      const { kv, stored, alive, places } = await this.#read(session)
       const renewedMs = clock.nowMs()
       // The lease is asked after it was found: only etcd knows whether it lives.
       const isAlive = stored && alive && (await etcd.keepAlive(stored.lease)) > 0
@@ -76,7 +76,7 @@ export class Sessions {
       // Of one that is only lost it is still known since when.
       if (!isAlive && (!stored || stored.ended)) this.#here.delete(session)
       if (!isAlive) return undefined
-      if (!(await this.#isHere(alive, farewell))) continue
+      if (!(await this.#isHere(kv!, alive, farewell))) continue
       this.#note(session, renewedMs + stored.ttlMs)
       return { ttlMs: stored.ttlMs, places }
     }
@@ -99,7 +99,7 @@ export class Sessions {
       const revived = etcd.txn({
         compare: [isStill(kv!), isNotThere(keys.aliveOne(session))],
         success: [
-          { put: { key: kv!.key, value: JSON.stringify({ ...stored, lease }) } },
+          { put: { key: kv!.key, value: JSON.stringify({ ...stored, lease, process }) } },
           { put: { key: keys.aliveOne(session), value: process, lease } },
           { put: { key: keys.left(process), value: '' } },
           { put: { key: keys.tick, value: '' } },
@@ -120,8 +120,8 @@ export class Sessions {
   }
 
   /**
-   * When a session that is not alive may be ended as lost. Whoever has renewed it last knows when its time is over. The others
-   * take etcd's word for it, where that is to be trusted; otherwise its whole time passes once more.
+   * When a session that is not alive may be ended as lost. The process that it was at last, as it is written down, knows when its time is
+   * over. The others take etcd's word for it, where that is to be trusted; otherwise its whole time passes once more.
    */
   dueMs(session: string, { ended, process, seenMs, ttlMs }: StoredSession & LostSession): number {
     const { areLeasesExact, process: own } = this.#options
@@ -219,12 +219,13 @@ export class Sessions {
   }
 
   /** It is at this process from now on; the one that it was at is told. False where somebody was in between. */
-  async #isHere(alive: KeyValue, farewell: string): Promise<boolean> {
+  async #isHere(kv: KeyValue, alive: KeyValue, farewell: string): Promise<boolean> {
     const { etcd, keys, process, uniqueName } = this.#options
     if (alive.value === process) return true
     const { succeeded } = await etcd.txn({
-      compare: [isStill(alive)],
+      compare: [isStill(kv), isStill(alive)],
       success: [
+        { put: { key: kv.key, value: JSON.stringify({ ...storedIn(kv), process }) } },
         { put: { key: alive.key, value: process, lease: alive.lease } },
         { put: { key: keys.letter(alive.value, uniqueName()), value: farewell } },
         { put: { key: keys.bell(alive.value), value: '' } },

@@ -107,7 +107,7 @@ export class Connection {
   ): Promise<Response> {
     const bytes = encode(request)
     return new Promise((resolve, reject) => {
-      let response: Buffer | undefined
+      let isAnswered = false
       const call = this.#channel.createCall(path, Number.POSITIVE_INFINITY, null, null, null)
       const cancel = () => call.cancelWithStatus(status.CANCELLED, 'cancelled by this client')
       const cancelTimer = afterListening(this.#timing, timeoutMs, () => {
@@ -117,18 +117,20 @@ export class Connection {
       this.#underWay.add(cancel)
       call.start(metadata, {
         onReceiveMetadata: () => {},
+        // etcd answers only what it has done. The status comes after that, and says nothing more: where it is late, or lost, the answer holds.
         onReceiveMessage: (message) => {
-          response = message
+          isAnswered = Boolean(message)
+          if (!isAnswered) return
+          try {
+            resolve(decode(message))
+          } catch (error) {
+            reject(error)
+          }
         },
         onReceiveStatus: ({ code, details }) => {
           cancelTimer()
           this.#ended(cancel)
-          if (code !== status.OK || !response) return reject(new Failure(code, details))
-          try {
-            resolve(decode(response))
-          } catch (error) {
-            reject(error)
-          }
+          if (!isAnswered) reject(new Failure(code, details))
         },
       })
       call.startRead()
