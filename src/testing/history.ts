@@ -9,6 +9,8 @@ export interface StepRecord {
   readonly nowMs: number
   /** By the clock on the wall, where `nowMs` is on an axis of the resource's own. */
   readonly wallMs?: number
+  /** There: whether it has changed the resource. One that has not has not written down what time it was either. */
+  readonly isWritten?: boolean
   readonly command: Command
   /** What was known of whoever gave the command. */
   readonly facts?: Facts | undefined

@@ -54,15 +54,16 @@ test('time that goes back within a resource is seen', () => {
 })
 
 test('on an axis of a resource’s own, a step stands by the wall, and time goes back only where nothing was written', () => {
-  const events: KeptStep['events'] = [{ type: 'dereferenced', node: 'n' }]
-  const own = (order: number, nowMs: number, some = events): KeptStep => ({
+  const own = (order: number, nowMs: number, isWritten = true): KeptStep => ({
     ...step(order, nowMs),
     wallMs: AHEAD_MS + 7,
-    events: some,
+    isWritten,
   })
   expect(timedSteps([own(1, 5)], AHEAD_MS)).toMatchObject([{ nowMs: 5, monoMs: 7 }])
-  expect(checkKept([own(1, 5), own(2, 9, []), own(3, 6)], [])).toEqual([])
-  expect(whats(checkKept([own(1, 5), own(2, 9, []), own(3, 4)], []))).toEqual(['16 at 0.004s: time went back by 1 ms'])
+  expect(checkKept([own(1, 5), own(2, 9, false), own(3, 6)], [])).toEqual([])
+  expect(whats(checkKept([own(1, 5), own(2, 9, false), own(3, 4)], []))).toEqual([
+    '16 at 0.004s: time went back by 1 ms',
+  ])
 })
 
 test('an answer whose step is gone is seen, and one that was given more often than the step was taken', () => {

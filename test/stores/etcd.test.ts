@@ -243,6 +243,68 @@ test('a hand-over between processes that hear all is two commits: neither reads,
   expect(reads).toBe(0)
 })
 
+test('while one process has the next in a long line, a hand-over reads nothing, though another process has changed it before', async () => {
+  let reads = 0
+  const [a, b] = [
+    await open((etcd) => ({
+      ...etcd,
+      txn: (txn, options) => {
+        if (txn.compare.length === 0 && txn.success.length > 1 && txn.success.every((each) => 'range' in each)) reads++
+        return etcd.txn(txn, options)
+      },
+    })),
+    await open(),
+  ]
+  await b.openSession({ session: 'b', node: 'b', ttlMs: 60_000 })
+  await a.openSession({ session: 'a', node: 'a', ttlMs: 60_000 })
+  const lock = (owner: string) => ask(owner, { operation: 'lock', session: owner[0]! })
+  const first = fenceOf(await b.step(at, lock('b-first')))
+  const owners = Array.from({ length: 20 }, (_, place) => `a${place}`)
+  for (const owner of owners) expect((await a.step(at, lock(owner))).status).toBe('queued')
+  for (let last = 0; last < 20; last++) await b.step(at, lock(`b${last}`))
+  await b.step(at, { ...success('b-first', first), operation: 'lock', hold: 'b-first' })
+  const fences = [fenceOf(await a.step(at, lock('a0')))]
+  reads = 0
+  for (const [place, owner] of owners.slice(0, 10).entries()) {
+    await a.step(at, { ...success(owner, fences[place]!), operation: 'lock', hold: owner })
+    fences.push(fenceOf(await a.step(at, lock(owners[place + 1]!))))
+  }
+  expect(fences).toEqual(fences.toSorted((x, y) => x - y))
+  // None; where this machine stands still for a second in between, one step reads first.
+  expect(reads).toBeLessThanOrEqual(1)
+})
+
+test('a new ask reads nothing where a part of the resource is known; of one that is there already that is seen by its commit', async () => {
+  let [reads, conflicts] = [0, 0]
+  const [a, b] = [
+    await open((etcd) => ({
+      ...etcd,
+      txn: async (txn, options) => {
+        if (txn.compare.length === 0 && txn.success.length > 1 && txn.success.every((each) => 'range' in each)) reads++
+        const result = await etcd.txn(txn, options)
+        if (!result.succeeded) conflicts++
+        return result
+      },
+    })),
+    await open(),
+  ]
+  await b.openSession({ session: 'b', node: 'b', ttlMs: 60_000 })
+  await a.openSession({ session: 'a', node: 'a', ttlMs: 60_000 })
+  const lock = (owner: string) => ask(owner, { operation: 'lock', session: owner[0]! })
+  for (let place = 0; place <= 20; place++) await b.step(at, lock(`b${place}`))
+  expect(await a.step(at, lock('a1'))).toMatchObject({ status: 'queued', position: 21 })
+  ;[reads, conflicts] = [0, 0]
+  for (let place = 2; place <= 9; place++)
+    expect(await a.step(at, lock(`a${place}`))).toMatchObject({ status: 'queued', position: 20 + place })
+  // None; where this machine stands still for a second in between, one step reads first.
+  expect(reads).toBeLessThanOrEqual(1)
+  expect(conflicts).toBe(0)
+  expect(await a.step(at, lock('b5'))).toMatchObject({ status: 'queued', position: 5 })
+  expect(conflicts).toBeLessThanOrEqual(1)
+  expect(await a.step(at, lock('a5'))).toMatchObject({ status: 'queued', position: 25 })
+  expect(await a.step(at, lock('a10'))).toMatchObject({ status: 'queued', position: 30 })
+})
+
 test('fences go on above all that are known of, also after a raise; what is forgotten leaves nothing behind', async () => {
   const a = await open()
   const grant = async () => {

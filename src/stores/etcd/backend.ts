@@ -97,7 +97,14 @@ export class EtcdBackend implements Backend {
     })
     const journal = new Journal(etcd, keys, timing)
     const storeState = new StoreState(keys, this.#mailbox, timing)
-    this.#readAhead = new ReadAhead({ etcd, keys, timing, copies, storeState })
+    this.#readAhead = new ReadAhead({
+      etcd,
+      keys,
+      timing,
+      copies,
+      storeState,
+      isHere: (session) => this.#index.sessions.alive(session)?.value === process,
+    })
     this.#around = {
       etcd,
       keys,

@@ -59,7 +59,7 @@ export class CommitPlanner {
     const written = drafts.filter(({ isChanged }) => isChanged)
     const writes = new Writes()
     const sent = await this.#writeLetters(writes, changes)
-    this.#writeHistory(writes, changes)
+    this.#writeHistory(writes, drafts)
     this.#raiseFloor(writes, changes)
     if (written.length > 0) writes.put(keys.tick, '')
     const isLarge = !isSmall([...writes.all, ...drafts.flatMap(({ parts, text }) => [...parts, sizeOf(text)])])
@@ -146,14 +146,15 @@ export class CommitPlanner {
     }
   }
 
-  #writeHistory(writes: Writes, changes: readonly Change[]): void {
+  #writeHistory(writes: Writes, drafts: readonly Draft[]): void {
     const { keys, uniqueName } = this.#around
-    for (const { address, nowMs, steps } of changes) {
+    for (const { change, isChanged: isWritten } of drafts) {
+      const { address, nowMs, steps } = change
       if (steps.length === 0) continue
       const taken = steps.map(({ command, facts, reply, events }) => ({ nowMs, command, facts, reply, events }))
       // `nowMs` is on the axis of the resource; whoever checks histories wants one that all share.
       const wallMs = this.#around.wallMs()
-      writes.put(keys.history(uniqueName()), JSON.stringify({ ...address, wallMs, steps: taken }))
+      writes.put(keys.history(uniqueName()), JSON.stringify({ ...address, wallMs, isWritten, steps: taken }))
     }
   }
 

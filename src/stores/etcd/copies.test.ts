@@ -83,6 +83,75 @@ test('of a copy that was read, only what lies within what was read is known', ()
   expect(after.find(keys.memories(at))).toBeUndefined()
 })
 
+const kv = (key: string, modRevision = 3): KeyValue => {
+  return { key, value: key, createRevision: modRevision, modRevision, version: 1, lease: 0 }
+}
+const waiters = [1, 2, 3, 4].map((ticket) => kv(keys.waiter(at, 'lock', ticket)))
+const queue = keys.queue(at, 'lock')
+
+test('of a queue whose first were read, so many are known and no more, also when some have gone and come', () => {
+  const first = [
+    { ...queue, limit: 3 },
+    { kvs: waiters.slice(0, 3), count: 4 },
+  ] as const
+  const copy = Copy.ofReads([first], { path: 'n/r', keys, modRevision: 3, before: undefined })
+  expect(copy.find({ ...queue, limit: 3 })).toMatchObject({ kvs: waiters.slice(0, 3) })
+  expect(copy.find({ ...queue, limit: 2 })).toMatchObject({ kvs: waiters.slice(0, 2) })
+  expect(copy.find({ ...queue, limit: 4 })).toBeUndefined()
+  expect(copy.find(queue)).toBeUndefined()
+  expect(copy.find({ key: waiters[3]!.key })).toBeUndefined()
+  // The last one is in the copy, and there may be others before it.
+  const operations = [{ delete: { key: waiters[0]!.key } }, put(keys.waiter(at, 'lock', 9))]
+  const after = copy.after(operations, 4)
+  expect(after.find({ ...queue, limit: 2 })).toMatchObject({ kvs: waiters.slice(1, 3) })
+  expect(after.find({ ...queue, limit: 3 })).toBeUndefined()
+})
+
+test('what was read of a resource adds to what is known of it, if that is of the same revision', () => {
+  const before = Copy.of(waiters, [queue], { modRevision: 3, inVain: 0 })
+  const itself = kv(keys.resource(at))
+  const read = [{ key: itself.key }, { kvs: [itself], count: 1 }] as const
+  const both = Copy.ofReads([read], { path: 'n/r', keys, modRevision: 3, before })
+  expect(both.find(queue)).toEqual({ kvs: waiters, count: 4 })
+  expect(both.find({ key: itself.key })).toEqual({ kvs: [itself], count: 1 })
+  expect(both.size).toBe(before.size + 2 * itself.key.length)
+  const later = Copy.ofReads([read], { path: 'n/r', keys, modRevision: 4, before })
+  expect(later.find(queue)).toBeUndefined()
+  expect(later.find({ key: itself.key })).toEqual({ kvs: [itself], count: 1 })
+})
+
+test('of very many pieces those of single asks are forgotten first, and of these the oldest', () => {
+  const nothing = { kvs: [], count: 0 }
+  const ofAsk = (number: number) => keys.ticketsOf(at, 'lock', `owner${number}`)
+  let copy = Copy.of(waiters, [queue], { modRevision: 3, inVain: 0 })
+  for (let number = 0; number < 63; number++) copy = copy.and([[ofAsk(number), nothing]], keys)
+  // What is known already takes no place again.
+  copy = copy.and([[ofAsk(62), nothing]], keys)
+  expect(copy.find(ofAsk(0))).toEqual(nothing)
+  copy = copy.and([[ofAsk(63), nothing]], keys)
+  expect(copy.find(ofAsk(0))).toBeUndefined()
+  expect(copy.find(ofAsk(1))).toEqual(nothing)
+  copy = copy.and(
+    Array.from({ length: 70 }, (_, number) => [ofAsk(100 + number), nothing] as const),
+    keys,
+  )
+  expect(copy.find(ofAsk(63))).toBeUndefined()
+  expect(copy.find(ofAsk(169))).toEqual(nothing)
+  expect(copy.find(queue)).toEqual({ kvs: waiters, count: 4 })
+  for (let ticket = 0; ticket < 64; ticket++)
+    copy = copy.and([[{ key: keys.waiter(at, 'pull', ticket) }, nothing]], keys)
+  expect(copy.find(queue)).toBeUndefined()
+  // Once it is read again, what has been known all the time is there with it.
+  expect(copy.and([[queue, { kvs: waiters, count: 4 }]], keys).find(queue)).toEqual({ kvs: waiters, count: 4 })
+})
+
+test('what comes just after a range is not within it', () => {
+  const copy = Copy.of(waiters, [{ key: queue.key, end: waiters[3]!.key }], { modRevision: 3, inVain: 0 })
+  expect(copy.find({ key: waiters[2]!.key })).toMatchObject({ count: 1 })
+  expect(copy.find({ key: waiters[3]!.key })).toBeUndefined()
+  expect(copy.find({ key: queue.key, end: waiters[3]!.key })).toMatchObject({ count: 3 })
+})
+
 test('a copy follows what another process says it has done, from the revision that the copy has and from no other', () => {
   const copies = new Copies(keys)
   copies.committed(new Map([['n/r', new Copy()]]), [put(keys.resource(at), 'first')], 7)

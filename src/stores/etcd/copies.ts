@@ -36,17 +36,15 @@ export class Copy {
     return copy
   }
 
-  /** One that was opened: what of it was read as a whole. */
-  static ofReads(reads: Iterable<readonly [RangeOptions, Found]>, { path, keys, modRevision }: OpenedCopy): Copy {
-    const kvs: KeyValue[] = []
-    const within: Range[] = []
-    for (const [range, found] of reads) {
-      const isWhole = found.kvs.length === found.count && (!range.keysOnly || keys.isWithoutValues(range.key))
-      if (!isWhole || pathIn(range.key, keys) !== path) continue
-      within.push(range)
-      kvs.push(...found.kvs)
+  /** By what was read of it; and by what was known of it before, where that is of the same revision. */
+  static ofReads(reads: Iterable<Read>, { path, keys, modRevision, before, inVain = 0 }: ReadCopy): Copy {
+    const some: Read[] = []
+    for (const read of reads) {
+      const [{ key, keysOnly }] = read
+      if (pathIn(key, keys) === path && (!keysOnly || keys.isWithoutValues(key))) some.push(read)
     }
-    return Copy.of(kvs, within, { modRevision, inVain: 0 })
+    const known = before?.modRevision === modRevision ? before : new Copy({ modRevision, inVain }, [])
+    return known.and(some, keys)
   }
 
   /** `before`: what it was then, which is used up. */
@@ -64,10 +62,19 @@ export class Copy {
     return this.#size
   }
 
+  /** With what was read of it besides, at the same revision. The copy itself is used up. */
+  and(reads: readonly Read[], keys: Keys): Copy {
+    if (!this.#within) return this
+    const more = reads.flatMap((read) => knownBy(read) ?? [])
+    const others = this.#within.filter(({ key, end }) => !more.some((each) => each.key === key && each.end === end))
+    const within = asManyAsAreKept([...others, ...more], keys)
+    const kvs = reads.flatMap(([, found]) => found.kvs)
+    return kvs.length === 0 ? new Copy(this, within, this) : Copy.of([...this.#byKey.values(), ...kvs], within, this)
+  }
+
   /** What etcd would find; nothing where that is not known. */
   find({ key, end, limit = Infinity }: RangeOptions): Found | undefined {
-    const isWithin = (range: Range) => key >= range.key && (end ?? key) <= (range.end ?? range.key)
-    if (this.#within && !this.#within.some(isWithin)) return undefined
+    if (this.#within && !this.#within.some((range) => isWithin(range, { key, end }))) return this.#first(key, limit)
     if (end === undefined) {
       const kv = this.#byKey.get(key)
       return kv ? { kvs: [kv], count: 1 } : NOTHING
@@ -86,6 +93,17 @@ export class Copy {
       else if ('delete' in operation) this.#delete(operation.delete)
     }
     return new Copy({ modRevision: revision, inVain: 0 }, this.#within, this)
+  }
+
+  /** So many from there on, where as many are known; more may come after them. */
+  #first(key: string, limit: number): Found | undefined {
+    const from = this.#placeOf(key)
+    for (const range of this.#within ?? []) {
+      if (key < range.key || range.end === undefined || this.#placeOf(range.end) - from < limit) continue
+      const kvs = this.#keys.slice(from, from + limit).map((each) => this.#byKey.get(each)!)
+      return { kvs, count: limit + 1 }
+    }
+    return undefined
   }
 
   #put(key: string, value: string, revision: number): void {
@@ -121,10 +139,39 @@ export class Copy {
 const NOTHING: Found = { kvs: [], count: 0 }
 const NEW: Origin = { modRevision: 0, inVain: 0 }
 
-interface OpenedCopy {
+/** So many ranges are known at most. What is in another one is read again when it is wanted. */
+const PIECES = 64
+
+/** Those of single asks go first, and of these the oldest: every ask has its own. */
+function asManyAsAreKept(ranges: readonly Range[], keys: Keys): readonly Range[] {
+  if (ranges.length <= PIECES) return ranges
+  const ofAsks = ranges.filter(({ key }) => keys.isOfOneAsk(key))
+  const dropped = new Set(ofAsks.slice(0, ranges.length - PIECES))
+  return ranges.filter((range) => !dropped.has(range)).slice(-PIECES)
+}
+
+function isWithin(range: Range, { key, end }: { readonly key: string; readonly end: string | undefined }): boolean {
+  if (range.end === undefined) return end === undefined && key === range.key
+  return key >= range.key && (end === undefined ? key < range.end : end <= range.end)
+}
+
+/** What was asked for, and what was found. */
+type Read = readonly [RangeOptions, Found]
+
+/** Where a read has found all keys: up to the last of them, where it was content with the first. */
+function knownBy([{ key, end, sort }, { kvs, count }]: Read): Range | undefined {
+  if (kvs.length === count) return { key, ...(end !== undefined && { end }) }
+  const last = sort ? undefined : kvs.at(-1)
+  return last && { key, end: `${last.key}\0` }
+}
+
+interface ReadCopy {
   readonly path: string
   readonly keys: Keys
   readonly modRevision: number
+  readonly before: Copy | undefined
+  /** Of one that is new. */
+  readonly inVain?: number
 }
 
 type Origin = Pick<Copy, 'modRevision' | 'inVain'>

@@ -200,6 +200,9 @@ export class IndexCopy {
     const { keys, clock } = this.#options
     const { key, value, modRevision } = kv
     if (key.startsWith(keys.heads.key)) {
+      // Most often this process has committed it, and knows.
+      const known = this.#resources.get(key.slice(keys.heads.key.length))
+      if (known && known.headRevision >= modRevision) return
       const address = addressIn(key, keys.heads)
       this.#put(address, { revision: modRevision, head: headFrom(value), seenMs: clock.nowMs(), isOwn: false })
     } else this.sessions.take(kv)

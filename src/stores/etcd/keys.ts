@@ -164,6 +164,11 @@ export class Keys {
     return ['owner', 'deadline'].some((kind) => key.startsWith(`${this.prefix}${kind}/`))
   }
 
+  /** What there is of one ask only, who has asked it and what is remembered of it; also of a range of such keys. */
+  isOfOneAsk(key: string): boolean {
+    return ['owner', 'memory'].some((kind) => key.startsWith(`${this.prefix}${kind}/`))
+  }
+
   places(session: string): Range {
     return under(`${this.prefix}place/${escaped(session)}/`)
   }

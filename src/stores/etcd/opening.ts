@@ -3,10 +3,11 @@ import type { Address } from '../store.ts'
 import type { Around } from './around.ts'
 import { distinct, isNotSince, isNotThere, isOf, isThere } from './comparisons.ts'
 import { Copy } from './copies.ts'
-import { resourceFrom, type StoredResource, waitersIn } from './document.ts'
+import { resourceFrom, type StoredResource } from './document.ts'
 import type { Comparison, Found, KeyValue } from './etcd.ts'
 import { Conflict } from './failures.ts'
 import { pathOf } from './keys.ts'
+import { addNextInLine } from './next-in-line.ts'
 import { beginPart, type PartReading } from './parts.ts'
 import { Reads } from './reads.ts'
 import { copyOf, Recollection } from './recollection.ts'
@@ -48,6 +49,7 @@ export class OpenedResources {
   readonly #sessions: ReadonlyMap<string, () => Found>
   #parsedMeta: Meta | undefined
   #found: readonly FoundResource[] = []
+  #byPath: ReadonlyMap<string, FoundResource> = new Map()
   #recollection: Recollection
   #copies: ReadonlyMap<string, Copy> = new Map()
 
@@ -78,8 +80,9 @@ export class OpenedResources {
     })
   }
 
-  /** The same reads: for a commit that fails, so that it is known at once what is so. */
-  get reads(): Reads {
+  /** What is read, by `run` or by a commit that fails, so that it is known at once what is so. To be called once. */
+  toRead(): Reads {
+    if (this.#openings.length === 1 && this.#mayCommit) addNextInLine(this.#reads, this.#around, this.#openings[0]!)
     return this.#reads
   }
 
@@ -99,7 +102,7 @@ export class OpenedResources {
 
   /** Those of which something is known that need not be read the next time, by their paths. */
   get copies(): ReadonlyMap<string, Copy> {
-    return this.#copies
+    return this.#reads.isRecalled ? this.#recollection.copies : this.#copies
   }
 
   get paths(): readonly string[] {
@@ -107,17 +110,11 @@ export class OpenedResources {
   }
 
   of(address: Address): FoundResource {
-    return this.#found.find((each) => each.address === address || pathOf(each.address) === pathOf(address))!
+    return this.#byPath.get(pathOf(address))!
   }
 
   async run(): Promise<this> {
-    const { etcd, index, keys } = this.#around
-    // With all who wait, where these are few, it is a copy for all that comes next: the claim of a waiter, its release.
-    for (const { address } of this.#openings.length === 1 && this.#mayCommit ? this.#openings : []) {
-      const head = index.of(address)?.head
-      if (head && waitersIn(head) < FEW) this.#reads.add({ ...keys.waiters(address), limit: FEW })
-    }
-    await this.#reads.run(etcd)
+    await this.toRead().run(this.#around.etcd)
     return this
   }
 
@@ -135,10 +132,9 @@ export class OpenedResources {
       if (!copy) return false
       copies.set(path, copy)
     }
-    const recollection = new Recollection(this.#around, copies)
+    const recollection = new Recollection(this.#around, copies, this.#openings.length === 1)
     if (!recollection.recall(this.#reads, fresh.revision)) return false
     this.#recollection = recollection
-    this.#copies = copies
     return true
   }
 
@@ -153,6 +149,7 @@ export class OpenedResources {
       const times = stored && index.see(address, modRevision, stored, seenMs)
       return { address, stored, modRevision, seenMs, stamp: this.#stampOf(times, seenMs) }
     })
+    this.#byPath = new Map(this.#found.map((each) => [pathOf(each.address), each]))
     if (!this.#reads.isRecalled) this.#copies = this.#readCopies()
     const unfinished = this.#found.flatMap(({ stored }) => stored?.journal ?? [])
     if (await journal.finishAll(unfinished)) throw new Conflict('a large commit had to be carried out first')
@@ -254,11 +251,12 @@ export class OpenedResources {
 
   /** What was read of each resource; of one that is not there, that there is nothing. */
   #readCopies(): ReadonlyMap<string, Copy> {
-    const { keys } = this.#around
+    const { copies, keys } = this.#around
     return new Map(
       this.#found.map(({ address, stored, modRevision }) => {
         const path = pathOf(address)
-        return [path, stored ? Copy.ofReads(this.#reads.found(), { path, keys, modRevision }) : new Copy()]
+        if (!stored) return [path, new Copy()]
+        return [path, Copy.ofReads(this.#reads.found(), { path, keys, modRevision, before: copies.of(path) })]
       }),
     )
   }
@@ -276,7 +274,6 @@ export class OpenedResources {
 }
 
 const SESSIONS_AT_ONCE = 2_000
-const FEW = 8
 /** Where one try after another has failed, the member at hand may be behind. */
 const BY_QUORUM = 3
 

@@ -1,13 +1,15 @@
 import type { AskName } from '../../core/index.ts'
+import type { Change } from '../remote/index.ts'
 import type { Address } from '../store.ts'
 import type { Timing } from '../timing.ts'
 import { type Copies, Copy } from './copies.ts'
 import { resourceFrom, waitersIn } from './document.ts'
 import type { Etcd, Keys as Range } from './etcd.ts'
+import { foundIn } from './found.ts'
 import type { HeadChange } from './index-copy.ts'
 import { type Keys, pathOf } from './keys.ts'
 import { Reads } from './reads.ts'
-import type { StoreState } from './store-state.ts'
+import type { CommitReading, StoreState } from './store-state.ts'
 
 interface ReadAheadOptions {
   readonly etcd: Etcd
@@ -15,8 +17,12 @@ interface ReadAheadOptions {
   readonly timing: Timing
   readonly copies: Copies
   readonly storeState: StoreState
+  /** Whether a session is at this process. */
+  readonly isHere: (session: string) => boolean
 }
 
+/** Of no more than these is it read what they will ask for next. */
+const CLAIMS = 4
 /** One with more waiters than this is not read ahead. */
 const SMALL = 64
 const LETTER_MS = 1
@@ -69,6 +75,27 @@ export class ReadAhead {
     )
   }
 
+  /** What a commit of these changes reads: what waiters of this process that it takes out of the line will want when they claim. */
+  inCommit(changes: readonly Change[], opened: ReadonlyMap<string, Copy>): CommitReading {
+    const { copies, isHere, keys } = this.#options
+    const some = changes.flatMap(({ address, waiters }) => {
+      const copy = opened.get(pathOf(address))
+      const claims = waiters.removed.filter(({ lease }) => lease.session !== undefined && isHere(lease.session))
+      if (!copy || claims.length === 0 || waiters.removed.length > CLAIMS) return []
+      const ranges = this.#rangesOf(address, claims).filter((range) => !copy.find(range))
+      return ranges.map((range) => ({ path: pathOf(address), range }))
+    })
+    return {
+      operations: some.map(({ range }) => ({ range })),
+      committed: (outcomes) => {
+        for (const [at, { path, range }] of some.entries()) {
+          const copy = copies.of(path)
+          if (copy) copies.put(path, copy.and([[range, foundIn(outcomes[at])]], keys))
+        }
+      },
+    }
+  }
+
   /** Another process has changed it. Where somebody has come to wait, the holder is most likely here, and will find it changed. */
   changed(address: Address, { revision, before, after }: HeadChange): void {
     const { copies, timing } = this.#options
@@ -99,13 +126,11 @@ export class ReadAhead {
 
   /** Nothing where it is large, or not there. */
   async #read(address: Address, asks: readonly AskName[], inVain: number): Promise<Copy | undefined> {
-    const { etcd, keys, storeState } = this.#options
+    const { copies, etcd, keys, storeState } = this.#options
     const reads = new Reads(true)
     const received = storeState.fresh ? undefined : storeState.addTo(reads, true).received
-    const itself = { key: keys.resource(address) }
-    const resource = reads.add(itself)
-    const ranges = this.#rangesOf(address, asks)
-    const parts = ranges.map((range) => reads.add({ ...range, limit: SMALL }))
+    const resource = reads.add({ key: keys.resource(address) })
+    const parts = this.#rangesOf(address, asks).map((range) => reads.add({ ...range, limit: SMALL }))
     await reads.run(etcd)
     await received?.()
     const [kv] = resource().kvs
@@ -118,7 +143,8 @@ export class ReadAhead {
     const { modRevision } = kv
     // Whoever decides on it has to have been told all that came before.
     if (modRevision > storeState.receivedTo) return undefined
-    return Copy.of([kv, ...found.flatMap(({ kvs }) => kvs)], [itself, ...ranges], { modRevision, inVain })
+    const path = pathOf(address)
+    return Copy.ofReads(reads.found(), { path, keys, modRevision, before: copies.of(path), inVain })
   }
 
   /** What a release wants, or a claim by these asks. */

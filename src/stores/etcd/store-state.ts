@@ -110,8 +110,9 @@ export class StoreState {
 
 const NOTHING_NEW: Found = { kvs: [], count: 0 }
 
-interface CommitReading {
-  /** To come last in it. */
+/** What a commit reads along. */
+export interface CommitReading {
+  /** To come after all that it changes. */
   readonly operations: readonly Operation[]
   /** It was made: what came of these operations. */
   readonly committed: (outcomes: readonly Outcome[], revision: number) => void

@@ -14,6 +14,7 @@ import type { Around } from './around.ts'
 import { deadlineName } from './changes.ts'
 import { type CommitPlan, CommitPlanner } from './commit-plan.ts'
 import { isThere } from './comparisons.ts'
+import type { Copy } from './copies.ts'
 import { Conflict, failedCommit } from './failures.ts'
 import { pathOf } from './keys.ts'
 import { OpenedResources } from './opening.ts'
@@ -80,7 +81,7 @@ export class EtcdTransaction implements Transaction {
   }
 
   async commit(changes: readonly Change[]): Promise<void> {
-    const { copies, etcd, index, journal, storeState } = this.#around
+    const { copies, etcd, index, journal, readAhead, storeState } = this.#around
     const opened = this.#opened!
     // They are no longer what they were, or nobody knows what they are.
     this.#dropCopies()
@@ -89,8 +90,12 @@ export class EtcdTransaction implements Transaction {
     // What nobody else was heard to change, or goes together with others, is seldom in conflict: to ask for all of it with every commit is in vain.
     const next = this.#how === 'free' || opened.isRecalled ? undefined : this.#nextOpened()
     const along = storeState.inCommit(plan.operations)
-    const success = [...plan.operations, ...along.operations]
-    const txn = { compare, success, failure: next?.reads.operations ?? [] }
+    // What goes by a journal is not done when the commit is made.
+    const known: ReadonlyMap<string, Copy> = plan.journals.length === 0 ? opened.copies : new Map()
+    const ahead = readAhead.inCommit(changes, known)
+    const success = [...plan.operations, ...ahead.operations, ...along.operations]
+    const reads = next?.toRead()
+    const txn = { compare, success, failure: reads?.operations ?? [] }
     const { succeeded, revision, outcomes } = await etcd.txn(txn).catch((error) => {
       const failure = failedCommit(error)
       if (!(failure instanceof UnknownOutcome)) this.#discard(plan)
@@ -98,16 +103,19 @@ export class EtcdTransaction implements Transaction {
     })
     if (!succeeded) {
       this.#discard(plan)
-      next?.reads.take(outcomes, revision)
+      reads?.take(outcomes, revision)
       this.failed = next && { name: nameOf(this.#openings), opened: next }
       throw new Conflict('somebody else was first')
     }
-    if (plan.journals.length === 0) copies.committed(opened.copies, plan.operations, revision)
+    copies.committed(known, plan.operations, revision)
+    ahead.committed(outcomes.slice(plan.operations.length, -along.operations.length), revision)
     for (const { change, head } of plan.written) {
       const { seenMs, stored, stamp } = opened.of(change.address)
       const times = { ...stamp, atMs: change.nowMs, dueAtMs: stored?.dueAtMs }
       if (change.state === undefined) index.touched(change.address, revision, times, seenMs)
       else index.committed(change.address, revision, head, seenMs)
+      // Somebody may have changed it since, and the watch been quicker than this answer.
+      copies.heard(pathOf(change.address), index.of(change.address)?.headRevision ?? 0)
     }
     // Whoever opens the resource before it is done helps.
     for (const id of plan.journals) void journal.finish(id).catch(() => {})

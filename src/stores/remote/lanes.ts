@@ -37,6 +37,8 @@ export class Lanes<Job, Result> {
 
   async #work(address: Address, lane: Waiting<Job, Result>[]): Promise<void> {
     while (lane.length > 0) {
+      // All that is asked at this moment. A release lets two ask: whoever is granted claims, and whoever has released may want it again.
+      await new Promise<void>((resolve) => process.nextTick(resolve))
       const batch = lane.splice(0, TOGETHER)
       const jobs = batch.map(({ job }) => job)
       try {

@@ -16,6 +16,7 @@ import type { Address } from '../store.ts'
 import type { View } from '../views.ts'
 import type { Change, Opened, OpenedResource, Opening, StepRecord, Transaction } from './backend.ts'
 import { Document, type ResourceInParts } from './document.ts'
+import { sessionsIn } from './letter.ts'
 import { NotLoaded, Parts, widened } from './parts.ts'
 
 /** A command, and what its caller knows of whoever gave it. */
@@ -38,6 +39,8 @@ export interface Decided {
   readonly resource: ResourceInParts
   readonly steps: readonly StepRecord[]
   readonly events: readonly Event[]
+  /** Those that the events concern. */
+  readonly sessions: readonly string[]
   readonly places: PlaceChanges
   readonly waitersBefore: number
   readonly nextActMs: number | undefined
@@ -77,7 +80,15 @@ export class OpenResource {
     })
     const events = steps.flatMap((each) => each.events)
     const { nextActMs } = steps.at(-1)!
-    return { resource, steps, events, places: changedPlaces(steps), waitersBefore, nextActMs }
+    return {
+      resource,
+      steps,
+      events,
+      sessions: sessionsIn(events),
+      places: changedPlaces(steps),
+      waitersBefore,
+      nextActMs,
+    }
   }
 
   inspect<Result>(view: View<Result>): Inspected<Result> {

@@ -1,10 +1,10 @@
-import type { AskName, Command, Event, Policy } from '../../core/index.ts'
+import type { AskName, Command, Policy } from '../../core/index.ts'
 import { type Address, UnknownOutcome } from '../store.ts'
 import type { View } from '../views.ts'
 import type { Backend, Change, Opened, Opening, StepRecord, Transaction, Wanted } from './backend.ts'
 import type { Deliveries } from './deliveries.ts'
 import { dueOf } from './document.ts'
-import { letterText, type StepsLetter, sessionsIn } from './letter.ts'
+import { letterText, type StepsLetter } from './letter.ts'
 import { type Decided, type GivenCommand, type Inspected, isAcquire, OpenResource } from './open-resource.ts'
 import { asksOf, distinct, NotLoaded, type Parts } from './parts.ts'
 import type { StoredPolicy } from './stored-policy.ts'
@@ -62,7 +62,7 @@ export class Steps {
         const policy = await this.#policyOf(transaction, opened)
         const open = new OpenResource(opening, opened, policy)
         const decided = await open.loadedFor(transaction, commands, () => open.decide(given))
-        const to = await this.#recipients(transaction, decided.events, opened, open.parts)
+        const to = await this.#recipients(transaction, decided, opened, open.parts)
         const done = this.#doneOf(open, decided, to)
         await transaction.commit([done.change])
         return { result: done.batch, letters: [done.letter] }
@@ -141,7 +141,7 @@ export class Steps {
   #withoutMore(open: OpenResource, given: readonly GivenCommand[], hearers: readonly string[]): Done | undefined {
     try {
       const decided = open.decide(given)
-      if (this.#elsewhere(decided.events).length > 0) return undefined
+      if (this.#elsewhere(decided).length > 0) return undefined
       return this.#doneOf(open, decided, decided.events.length > 0 ? hearers : [])
     } catch (error) {
       if (error instanceof NotLoaded) return undefined
@@ -152,12 +152,12 @@ export class Steps {
   /** The other processes that these events are for. */
   async #recipients(
     transaction: Transaction,
-    events: readonly Event[],
+    decided: Decided,
     { hearers }: Opened,
     { processes }: Parts,
   ): Promise<readonly string[]> {
-    if (events.length === 0) return []
-    const sessions = this.#elsewhere(events)
+    if (decided.events.length === 0) return []
+    const sessions = this.#elsewhere(decided)
     const unknown = sessions.filter((session) => !processes.has(session))
     const found = unknown.length > 0 ? await transaction.processesOf(unknown) : []
     const all = new Set([...hearers, ...sessions.flatMap((session) => processes.get(session) ?? []), ...found])
@@ -165,18 +165,18 @@ export class Steps {
     return [...all]
   }
 
-  #elsewhere(events: readonly Event[]): string[] {
-    return sessionsIn(events).filter((session) => !this.#options.isHere(session))
+  #elsewhere({ sessions }: Decided): string[] {
+    return sessions.filter((session) => !this.#options.isHere(session))
   }
 
   #doneOf(open: OpenResource, decided: Decided, to: readonly string[]): Done {
-    const { resource, steps, events } = decided
+    const { resource, steps, events, sessions } = decided
     const dueAtMs = dueOf(resource, decided.nextActMs)
     const dueInMs = dueAtMs === undefined ? undefined : dueAtMs - open.nowMs
     const letter = { ...open.address, atMs: open.nowMs, dueInMs, events }
     const change: Change = {
       ...open.changeOf(decided, dueAtMs),
-      sessions: sessionsIn(events),
+      sessions,
       letter: to.length > 0 ? { to, text: letterText(letter) } : undefined,
       steps: this.#options.recordHistory ? steps : [],
     }

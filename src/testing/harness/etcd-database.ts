@@ -14,7 +14,8 @@ interface HistoryValue {
   readonly namespace: string
   readonly resource: string
   readonly wallMs: number
-  readonly steps: readonly Omit<KeptStep, 'kind' | 'namespace' | 'resource' | 'order' | 'wallMs'>[]
+  readonly isWritten: boolean
+  readonly steps: readonly Omit<KeptStep, 'kind' | 'namespace' | 'resource' | 'order' | 'wallMs' | 'isWritten'>[]
 }
 
 const PREFIX = 'soak/'

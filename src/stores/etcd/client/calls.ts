@@ -51,9 +51,9 @@ export class Calls {
       // Most often both are there, and nothing is waited for.
       const line = this.line() ?? (await this.open(byMs - this.#timing.monoMs()))
       const { connection, pass } = line
-      const metadata = isLocal ? pass.localMetadata : pass.metadata
+      const headers = isLocal ? pass.localHeaders : pass.headers
       try {
-        const response = await connection.ask(rpc, request, { metadata, timeoutMs: byMs - this.#timing.monoMs() })
+        const response = await connection.ask(rpc, request, { headers, timeoutMs: byMs - this.#timing.monoMs() })
         if (!isLocal) this.#connections.isWell()
         return response
       } catch (error) {

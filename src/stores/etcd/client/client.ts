@@ -1,4 +1,4 @@
-import type { Metadata } from '@grpc/grpc-js'
+import type { OutgoingHttpHeaders } from 'node:http2'
 import type { Timing } from '../../timing.ts'
 import { type Etcd, EtcdError, type Keys, type MemberStatus, type Txn, type TxnResult, type Watched } from '../etcd.ts'
 import type { EtcdTarget } from '../etcd-url.ts'
@@ -24,7 +24,7 @@ export class EtcdClient implements Etcd {
   readonly #calls: Calls
   readonly #keepAlives: KeepAlives
   readonly #watches = new Set<Watch>()
-  /** The library lets a process end that waits for a connection: a client that is open keeps it alive. */
+  /** grpc-js lets a process end that waits for a connection: a client that is open keeps it alive. */
   readonly #letGo: () => void
 
   constructor(target: EtcdTarget, timing: Timing) {
@@ -88,7 +88,7 @@ export class EtcdClient implements Etcd {
       (line) => line.pass,
       () => ANONYMOUS,
     )
-    return Promise.all(this.#target.endpoints.map((endpoint) => this.#statusOf(endpoint, pass.localMetadata)))
+    return Promise.all(this.#target.endpoints.map((endpoint) => this.#statusOf(endpoint, pass.localHeaders)))
   }
 
   async alarms(): Promise<readonly string[]> {
@@ -112,11 +112,11 @@ export class EtcdClient implements Etcd {
   }
 
   /** Over a connection of its own. */
-  async #statusOf(endpoint: string, metadata: Metadata): Promise<MemberStatus> {
+  async #statusOf(endpoint: string, headers: OutgoingHttpHeaders): Promise<MemberStatus> {
     let connection: Connection | undefined
     try {
       connection = await Connection.open(endpoint, this.#target, this.#timing)
-      const said = await connection.ask(statusRpc, {}, { metadata, timeoutMs: CALL_MS })
+      const said = await connection.ask(statusRpc, {}, { headers, timeoutMs: CALL_MS })
       return {
         endpoint,
         version: said.version,

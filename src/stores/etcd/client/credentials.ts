@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http2'
 import { Metadata } from '@grpc/grpc-js'
 import type { Login } from '../etcd-url.ts'
 import type { Connection } from './connection.ts'
@@ -10,9 +11,11 @@ export interface Pass {
    * For what needs a leader: a member without one says so at once. Without that mark, a request would wait in it for a leader, and nobody knew
    * what became of it.
    */
-  readonly metadata: Metadata
+  readonly headers: OutgoingHttpHeaders
   /** For what a member does by itself. */
-  readonly localMetadata: Metadata
+  readonly localHeaders: OutgoingHttpHeaders
+  /** For streams: all of them need a leader. */
+  readonly metadata: Metadata
 }
 
 /** Of whoever has not said who he is. */
@@ -61,9 +64,9 @@ export class Credentials {
 
   async #enter(connection: Connection, timeoutMs: number): Promise<Pass> {
     const { user: name, password } = this.#login!
-    const { metadata } = ANONYMOUS
+    const { headers } = ANONYMOUS
     try {
-      const { token } = await connection.ask(authenticateRpc, { name, password }, { metadata, timeoutMs })
+      const { token } = await connection.ask(authenticateRpc, { name, password }, { headers, timeoutMs })
       this.#pass = passOf(token)
     } catch (error) {
       if (!wordsOf(error).includes('etcdserver: authentication is not enabled')) throw error
@@ -74,9 +77,10 @@ export class Credentials {
 }
 
 function passOf(token: string | undefined): Pass {
-  const localMetadata = new Metadata()
-  if (token !== undefined) localMetadata.set('token', token)
-  const metadata = localMetadata.clone()
+  const localHeaders = { 'content-type': 'application/grpc', te: 'trailers', ...(token !== undefined && { token }) }
+  const headers = { ...localHeaders, hasleader: 'true' }
+  const metadata = new Metadata()
   metadata.set('hasleader', 'true')
-  return { metadata, localMetadata }
+  if (token !== undefined) metadata.set('token', token)
+  return { headers, localHeaders, metadata }
 }

@@ -82,7 +82,7 @@ const RULES: readonly Rule[] = [
     means: 'refused',
     sentence: () => 'etcd has found itself corrupt (CORRUPT), and takes no writes: see `etcdctl alarm list`',
   },
-  // Of grpc-js, about what never left this process, and of HTTP/2, about what nobody has looked at.
+  // Of grpc-js and of `unary-calls.ts`, about what never left this process, and of HTTP/2, about what nobody has looked at.
   { says: 'Channel closed before call started', means: 'unreachable' },
   { says: 'Channel has been shut down', means: 'unreachable' },
   { says: 'No connection established', means: 'unreachable' },
@@ -104,7 +104,7 @@ const REFUSALS = new Set([
   status.UNAUTHENTICATED,
 ])
 
-/** The error that a caller gets for one of grpc-js, or for none in time. */
+/** The error that a caller gets for a status that is not OK, or for no answer in time. */
 export function errorOf(error: unknown, asked: Asked): EtcdError {
   if (error instanceof EtcdError) return error
   const said = wordsOf(error)

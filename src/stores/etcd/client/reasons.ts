@@ -36,7 +36,7 @@ const PASSING: readonly (readonly [part: string, text: string])[] = [
   ['Name resolution failed', 'there is no such name'],
 ]
 
-/** Why there is no connection, from what grpc-js says of a call that found none. */
+/** Why there is no connection, from what Node says, or grpc-js of a call that found none. */
 export function reasonOf(said: string): Reason {
   const lasting = LASTING.find(([part]) => said.includes(part))
   if (lasting) return { text: lasting[1], isLasting: true }
