@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setUp } from './setup-tests.mjs'
 import { planOf } from './test-plan.mjs'
+import { failuresIn } from './test-report.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
@@ -48,9 +49,10 @@ await Promise.all([
 if (process.exitCode) process.exit()
 
 const total = { passed: 0, failed: 0, skipped: 0 }
+const failures = []
 let isBroken = false
 for (const round of plan.rounds) await Promise.all(round.map((lane, index) => runLane(lane, { isBeside: index > 0 })))
-for (const line of plan.lines) console.log(line)
+for (const line of [...plan.lines, ...failures]) console.log(line)
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
 process.exit(isBroken ? 1 : 0)
 
@@ -90,6 +92,7 @@ async function runTests({ tests, except = [], workers, nice, isShared }, { isBes
   isBroken ||= status !== 0 || !existsSync(report)
   if (!existsSync(report)) return
   const counts = JSON.parse(readFileSync(report, 'utf8'))
+  failures.push(...failuresIn(counts, process.cwd()))
   total.passed += counts.numPassedTests
   total.failed += counts.numFailedTests
   total.skipped += counts.numPendingTests + counts.numTodoTests

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { needs, planOf, rounds } from '../scripts/test-plan.mjs'
+import { failuresIn } from '../scripts/test-report.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const files = ['src', 'test']
@@ -86,4 +87,18 @@ test('a part is run as asked for, and only what belongs to it is said to be left
   expect(part.leftOut).toEqual(['test/sdk/certificates.test.ts'])
   expect(planOf({ missing, args: ['test/sdk', '--bail=1'] }).leftOut).toEqual(planOf({ missing }).leftOut)
   expect(planOf({ missing, args: ['src/core'], ci: 'true' })).toMatchObject({ leftOut: [], isRefused: false })
+})
+
+test('each failure is told in a line with its file, and a file that cannot be run in one too', () => {
+  const passed = { fullName: 'a holds', status: 'passed', failureMessages: [] }
+  const failed = { fullName: 'b holds', status: 'failed', failureMessages: ['Error: 1 is not 2\n    at somewhere'] }
+  const testResults = [
+    { name: '/p/test/a.test.ts', status: 'passed', message: '', assertionResults: [passed] },
+    { name: '/p/test/b.test.ts', status: 'failed', message: '', assertionResults: [passed, failed] },
+    { name: '/p/test/c.test.ts', status: 'failed', message: '\nno such file', assertionResults: [] },
+  ]
+  expect(failuresIn({ testResults }, '/p')).toEqual([
+    'failed: test/b.test.ts: b holds: Error: 1 is not 2',
+    'failed: test/c.test.ts: no such file',
+  ])
 })

@@ -108,7 +108,7 @@ export class EtcdTransaction implements Transaction {
       throw new Conflict('somebody else was first')
     }
     copies.committed(known, plan.operations, revision)
-    ahead.committed(outcomes.slice(plan.operations.length, -along.operations.length), revision)
+    ahead.committed(outcomes.slice(plan.operations.length, success.length - along.operations.length), revision)
     for (const { change, head } of plan.written) {
       const { seenMs, stored, stamp } = opened.of(change.address)
       const times = { ...stamp, atMs: change.nowMs, dueAtMs: stored?.dueAtMs }

@@ -1,0 +1,12 @@
+interface TestResult {
+  readonly name: string
+  readonly status: string
+  readonly message?: string
+  readonly assertionResults: readonly {
+    readonly fullName: string
+    readonly status: string
+    readonly failureMessages?: readonly string[]
+  }[]
+}
+
+export function failuresIn(report: { readonly testResults: readonly TestResult[] }, root: string): string[]
