@@ -1,7 +1,8 @@
 // What a process believes of others may be old: its watch is late or deaf. Its commits say so, and it goes on with what is so.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Acquire } from '../../src/core/index.ts'
-import type { Etcd, Watched } from '../../src/stores/etcd/etcd.ts'
+import { Copy } from '../../src/stores/etcd/copies.ts'
+import type { Etcd, Found, RangeOptions, Watched } from '../../src/stores/etcd/etcd.ts'
 import { openEtcdStore } from '../../src/stores/etcd/index.ts'
 import type { Store } from '../../src/stores/store.ts'
 import { becomes } from '../../src/testing/conformance/eventually.ts'
@@ -46,6 +47,36 @@ async function open(around: (etcd: Etcd) => Etcd = (etcd) => etcd): Promise<Stor
   const store = await openEtcdStore({ url, clock, around: (etcd) => around(leases.around(etcd)) })
   stores.push(store)
   return store
+}
+
+function foundAt(copy: Copy, range: RangeOptions): Found {
+  const { kvs, count } = copy.find(range)!
+  return { kvs: kvs.filter(({ modRevision }) => modRevision >= (range.minModRevision ?? 0)), count }
+}
+
+/** Reads of the member at hand can be answered as it was when all that there was had been read: one that is behind. */
+function lagging() {
+  const member: { behind: { readonly copy: Copy; readonly revision: number } | undefined } = { behind: undefined }
+  const around = (etcd: Etcd): Etcd => ({
+    ...etcd,
+    txn: async (txn, options) => {
+      const { behind } = member
+      const isLocal = txn.success.every((each) => 'range' in each && each.range.serializable)
+      if (!behind || txn.compare.length > 0 || !isLocal) return etcd.txn(txn, options)
+      const outcomes = txn.success.map((each) => ({
+        range: foundAt(behind.copy, (each as { range: RangeOptions }).range),
+      }))
+      return { succeeded: true, revision: behind.revision, outcomes }
+    },
+  })
+  /** From now on it is as it is now. */
+  const fallBehind = async (etcd: Etcd) => {
+    const everything = { key: '\0', end: '\u{10ffff}' }
+    const { outcomes, revision } = await etcd.txn({ compare: [], success: [{ range: everything }] })
+    const { kvs } = (outcomes[0] as { range: Found }).range
+    member.behind = { copy: Copy.of(kvs, [everything], { modRevision: revision, inVain: 0 }), revision }
+  }
+  return { around, fallBehind }
 }
 
 /** One that can be made deaf to the index, and counts its commits. */
@@ -132,4 +163,33 @@ test('a session that moves is in the way of what it is told of, and of nothing e
   expect((await a.step(at, release('holder', fence))).status).toBe('released')
   expect(commits).toBeGreaterThan(1)
   await becomes(() => heard.includes('granted'))
+})
+
+test('whom a large commit has told to skip is told so again, though a member is read that has not all of it yet', async () => {
+  const { around, fallBehind } = lagging()
+  let isOver = false
+  const a = await open((etcd) => {
+    const reading = around(etcd)
+    return {
+      ...reading,
+      // Just before what did not fit into the commit is carried out.
+      txn: async (txn, options) => {
+        if (!isOver && txn.compare.some(({ key }) => /\/journal\/[^/]+\/\d+$/.test(key))) {
+          isOver = true
+          await fallBehind(etcd)
+        }
+        return reading.txn(txn, options)
+      },
+    }
+  })
+  await a.openSession({ session: 's', node: 'a', ttlMs: 60_000 })
+  const once = { operation: 'once', session: 's' }
+  const fence = fenceOf(await a.step(at, ask('holder', once)))
+  // By their names, the commit that takes them out of the line is too large for one request.
+  const waiting = Array.from({ length: 600 }, (_, place) => `w${place}`.padEnd(500, '.'))
+  await Promise.all(waiting.map((owner) => a.step(at, ask(owner, once))))
+  await a.step(at, release('holder', fence, { operation: 'once' }))
+  await becomes(() => isOver)
+  expect((await a.read(at))?.waiting).toBe(0)
+  expect(await a.step(at, ask(waiting[5]!, once))).toMatchObject({ status: 'skip', fence })
 })

@@ -19,8 +19,8 @@ export class Journal {
   readonly #keys: Keys
   readonly #timing: Timing
   readonly #underWay = new Map<string, Promise<void>>()
-  /** The resource still names them until it is written next. */
-  readonly #done = new Set<string>()
+  /** The resource still names them until it is written next. By when they were found done: a member that is behind that still has what they have removed. */
+  readonly #done = new Map<string, number>()
 
   constructor(etcd: Etcd, keys: Keys, timing: Timing) {
     this.#etcd = etcd
@@ -48,16 +48,17 @@ export class Journal {
     return `${this.#keys.journal(id).key}${MARK_KEY}`
   }
 
-  /** It did not come to count, or has been carried out. */
-  async discard(id: string): Promise<void> {
-    await this.#etcd.txn({ compare: [], success: [{ delete: this.#keys.journal(id) }] })
+  /** It did not come to count, or has been carried out. Gives the revision at which there is nothing left of it. */
+  async discard(id: string): Promise<number> {
+    const { revision } = await this.#etcd.txn({ compare: [], success: [{ delete: this.#keys.journal(id) }] })
+    return revision
   }
 
-  /** Carries out what is left of them. Says whether there was anything left. */
-  async finishAll(ids: readonly string[]): Promise<boolean> {
-    const unfinished = ids.filter((id) => !this.#done.has(id))
-    for (const id of unfinished) await this.finish(id)
-    return unfinished.length > 0
+  /** Carries out what is left of them. Says whether what was read at this revision had not seen all of that. */
+  async finishAll(ids: readonly string[], readAt: number): Promise<boolean> {
+    const unseen = ids.filter((id) => (this.#done.get(id) ?? Number.POSITIVE_INFINITY) > readAt)
+    for (const id of unseen) await this.finish(id)
+    return unseen.length > 0
   }
 
   /** Carries out what is left of it. */
@@ -85,9 +86,8 @@ export class Journal {
         })
       }
     }
-    await this.discard(id)
-    this.#done.add(id)
-    if (this.#done.size > DONE) this.#done.delete(this.#done.values().next().value!)
+    this.#done.set(id, await this.discard(id))
+    if (this.#done.size > DONE) this.#done.delete(this.#done.keys().next().value!)
   }
 }
 

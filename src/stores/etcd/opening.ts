@@ -151,8 +151,9 @@ export class OpenedResources {
     })
     this.#byPath = new Map(this.#found.map((each) => [pathOf(each.address), each]))
     if (!this.#reads.isRecalled) this.#copies = this.#readCopies()
-    const unfinished = this.#found.flatMap(({ stored }) => stored?.journal ?? [])
-    if (await journal.finishAll(unfinished)) throw new Conflict('a large commit had to be carried out first')
+    const journals = this.#found.flatMap(({ stored }) => stored?.journal ?? [])
+    if (await journal.finishAll(journals, this.revision))
+      throw new Conflict('a large commit had to be carried out first')
     await this.#readParts()
     const { policyVersion, floor } = this.meta
     const resources: OpenedResource[] = []
