@@ -393,6 +393,7 @@ class OldMembers {
           }),
         compact: (revision) => etcd.compact(revision),
         status: async () => (await etcd.status()).map((member) => ({ ...member, version: '3.4.23' })),
+        quota: (endpoint) => etcd.quota(endpoint),
         alarms: () => etcd.alarms(),
         prefer: (endpoint) => etcd.prefer(endpoint),
         moveOn: () => etcd.moveOn(),
@@ -457,5 +458,6 @@ test('a check says which members there are, how full they are, and what is in th
   expect(isSound).toBe(true)
   expect(findings).toHaveLength(4)
   expect(findings.filter((each) => each.includes('the leader'))).toHaveLength(1)
-  expect(findings.at(-1)).toContain('1 resources, 0 sessions, 1 processes')
+  for (const member of findings.slice(0, 3)) expect(member).toMatch(/ MiB \(\d+ in use\), 0% of its quota of 2048 MiB$/)
+  expect(findings.at(-1)).toMatch(/: 1 resource, 0 sessions, 1 process, \d+ events? under way, \d+ keys in all$/)
 })

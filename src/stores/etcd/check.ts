@@ -35,14 +35,15 @@ export async function checkEtcdStore(url: string): Promise<Checked> {
       success: [{ range: { key: keys.meta } }, ...ranges.map((range) => ({ range: { ...range, countOnly: true } }))],
     })
     const [meta, resources, sessions, processes, mail, all] = outcomes.map((outcome) => foundIn(outcome))
-    const findings = members.flatMap(saidOf)
+    const quotas = await Promise.all(members.map(({ endpoint }) => etcd.quota(endpoint)))
+    const findings = members.flatMap((member, at) => saidOf(member, quotas[at]))
     findings.push(...alarms.map(alarmText))
     if (meta!.count === 0) findings.push(`there is no store under ${keys.prefix} yet: the first start makes it`)
     else {
       const { format, floor } = JSON.parse(meta!.kvs[0]!.value) as Meta
       findings.push(
-        `a store of format ${format} under ${keys.prefix}: ${resources!.count} resources, ${sessions!.count} sessions, ` +
-          `${processes!.count} processes, ${mail!.count} letters on their way, ${all!.count} keys in all` +
+        `a store of format ${format} under ${keys.prefix}: ${counted(resources!.count, 'resource')}, ${counted(sessions!.count, 'session')}, ` +
+          `${counted(processes!.count, 'process', 'processes')}, ${counted(mail!.count, 'event')} under way, ${counted(all!.count, 'key')} in all` +
           (floor > 0 ? `; fences go on above ${floor}` : ''),
       )
     }
@@ -51,15 +52,17 @@ export async function checkEtcdStore(url: string): Promise<Checked> {
   })
 }
 
-function saidOf({ endpoint, error, version, dbBytes = 0, dbInUseBytes = 0, isLeader }: MemberStatus): string[] {
+function saidOf(member: MemberStatus, quota: number | undefined): string[] {
+  const { endpoint, error, version, dbBytes = 0, dbInUseBytes = 0, isLeader } = member
   if (error !== undefined) return [`${endpoint} does not answer: ${error}`]
-  const share = dbBytes / USUAL_QUOTA
-  const sizes = `${mib(dbBytes)} MiB (${mib(dbInUseBytes)} in use), ${Math.round(share * 100)}% of the 2 GiB that etcd takes by default`
+  const share = dbBytes / (quota ?? USUAL_QUOTA)
+  const limit = quota === undefined ? 'the 2 GiB that etcd takes by default' : `its quota of ${mib(quota)} MiB`
+  const sizes = `${mib(dbBytes)} MiB (${mib(dbInUseBytes)} in use), ${Math.round(share * 100)}% of ${limit}`
   const said = [`${endpoint}: etcd ${version}${isLeader ? ', the leader' : ''}, ${sizes}`]
   if (share > NEARLY_FULL) {
     said.push(
-      `${endpoint} is nearly full, unless it was started with --quota-backend-bytes: beyond it, nothing can be granted; ` +
-        'compact and defragment it (`etcdctl defrag`), or raise the quota',
+      `${endpoint} is nearly full${quota === undefined ? ', unless it was started with --quota-backend-bytes' : ''}: ` +
+        'once it is, nothing can be granted; compact and defragment it (`etcdctl defrag`), or raise its quota (`--quota-backend-bytes`)',
     )
   } else if (dbBytes > 100 * MIB && dbInUseBytes < dbBytes * SPARSE)
     said.push(`${endpoint} would shrink: \`etcdctl defrag --endpoints ${endpoint}\`, one member at a time`)
@@ -71,6 +74,10 @@ function alarmText(alarm: string): string {
     ? 'the alarm NOSPACE is raised, so etcd takes no writes and Baton grants nothing: compact and defragment it, or raise ' +
         '--quota-backend-bytes, then `etcdctl alarm disarm`'
     : `the alarm ${alarm} is raised: see etcd's own documentation before anything else is done`
+}
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
 }
 
 function mib(bytes: number): number {

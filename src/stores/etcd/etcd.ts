@@ -98,6 +98,8 @@ export interface Etcd {
   compact(revision: number): Promise<void>
   /** Of each endpoint: what it says, or why it says nothing. */
   status(): Promise<readonly MemberStatus[]>
+  /** How large the database of an endpoint may become, in bytes; nothing where it does not say. */
+  quota(endpoint: string): Promise<number | undefined>
   /** Alarms that are raised: NOSPACE, CORRUPT. */
   alarms(): Promise<readonly string[]>
   /** Goes to this endpoint; once that does not answer, to another as ever. */

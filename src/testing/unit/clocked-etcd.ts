@@ -48,6 +48,7 @@ export class ClockedLeases {
       compact: (revision) => etcd.compact(revision),
       // Whatever the members do, these leases never end before their time.
       status: async () => (await etcd.status()).map((member) => ({ ...member, version: '3.6.0' })),
+      quota: (endpoint) => etcd.quota(endpoint),
       alarms: () => etcd.alarms(),
       prefer: (endpoint) => etcd.prefer(endpoint),
       moveOn: () => etcd.moveOn(),

@@ -14,6 +14,15 @@ async function started(options: Parameters<typeof startEtcd>[0]): Promise<EtcdCl
   return cluster
 }
 
+test('how large a database may become is known from the metrics of its member; without them, nothing is', async () => {
+  const quota = 512 * 1024 * 1024
+  const cluster = await started({ options: [FAST, `--quota-backend-bytes=${quota}`] })
+  const etcd = openedEtcd(cluster.url())
+  expect(await etcd.quota(cluster.endpoints[0]!)).toBe(quota)
+  await cluster.members[0]!.kill()
+  expect(await etcd.quota(cluster.endpoints[0]!)).toBe(undefined)
+})
+
 describe('a user', () => {
   let cluster: EtcdCluster
   let host: string
@@ -176,7 +185,9 @@ describe('TLS', () => {
     const url = `${cluster.url()}?ca=${ca}`
     const mine = files('mine', newCertificate({ by: authority, subject: '/CN=me' }))
     const forged = files('forged', newCertificate({ by: stranger, subject: '/CN=me' }))
-    expect(await outcomeOf(`${url}&cert=${mine.cert}&key=${mine.key}`)).toBe('done')
+    const asMe = `${url}&cert=${mine.cert}&key=${mine.key}`
+    expect(await outcomeOf(asMe)).toBe('done')
+    expect(await openedEtcd(asMe).quota(cluster.endpoints[0]!)).toBe(2 * 1024 ** 3)
     const wanted = 'it wants a client certificate that it trusts: look at cert=FILE and key=FILE in the URL'
     expect(await outcomeOf(url)).toContain(wanted)
     expect(await outcomeOf(`${url}&cert=${forged.cert}&key=${forged.key}`)).toContain(wanted)

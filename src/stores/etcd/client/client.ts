@@ -8,6 +8,7 @@ import { ANONYMOUS } from './credentials.ts'
 import { KeepAlives } from './keep-alives.ts'
 import { numberOf } from './messages.ts'
 import { flat, nested } from './nesting.ts'
+import { quotaOf } from './quota.ts'
 import { alarmRpc, compactRpc, grantRpc, revokeRpc, statusRpc, timeToLiveRpc } from './rpcs.ts'
 import { isSerializable, isWrite, txnRpc } from './txn-messages.ts'
 import { Watch } from './watches.ts'
@@ -89,6 +90,10 @@ export class EtcdClient implements Etcd {
       () => ANONYMOUS,
     )
     return Promise.all(this.#target.endpoints.map((endpoint) => this.#statusOf(endpoint, pass.localHeaders)))
+  }
+
+  quota(endpoint: string): Promise<number | undefined> {
+    return quotaOf(endpoint, this.#target, CALL_MS)
   }
 
   async alarms(): Promise<readonly string[]> {

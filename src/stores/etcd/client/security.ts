@@ -22,16 +22,20 @@ export function securityOf(endpoint: string, target: EtcdTarget): Security {
 
 /** A socket to it, for HTTP/2. */
 export function socketTo(endpoint: string, target: EtcdTarget): Socket {
-  const [, host = '', port] = /^\[?(.*?)\]?:(\d+)$/.exec(endpoint)!
-  const place = { host, port: Number(port) }
+  const place = placeOf(endpoint)
   if (!target.tls) return connect({ ...place, noDelay: true })
   return connectByTls({ ...place, ALPNProtocols: ['h2'], ...tlsOptionsOf(endpoint, target) }).setNoDelay(true)
 }
 
-function tlsOptionsOf(endpoint: string, { tls = {} }: EtcdTarget): TlsOptions {
+export function placeOf(endpoint: string): { readonly host: string; readonly port: number } {
+  const [, host = '', port] = /^\[?(.*?)\]?:(\d+)$/.exec(endpoint)!
+  return { host, port: Number(port) }
+}
+
+export function tlsOptionsOf(endpoint: string, { tls = {} }: EtcdTarget): TlsOptions {
   const files: TlsOptions = {}
   for (const name of ['ca', 'key', 'cert'] as const) if (tls[name] !== undefined) files[name] = readFileSync(tls[name])
-  const host = endpoint.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
+  const { host } = placeOf(endpoint)
   if (isIP(host) === 0) return files
   // No address may be asked for as a name (RFC 6066; Node warns of it): some name is, and the certificate is checked for the address.
   return {
