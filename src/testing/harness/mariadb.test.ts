@@ -66,3 +66,13 @@ test('while it is stopped it takes requests and answers none, and then answers t
   mariadb.signal('SIGCONT')
   expect(await answer).toEqual([{ one: 1 }])
 })
+
+test('one that ends by itself says so, and why', async () => {
+  const mariadb = await startMariadb()
+  onTestFinished(() => mariadb.stop())
+  process.kill(mariadb.pid!, 'SIGTERM')
+  await expect.poll(() => mariadb.pid).toBe(undefined)
+  await expect(mariadb.query('SELECT 1')).rejects.toThrow(/^MariaDB has ended by itself, by 0: [^]*Shutdown complete/)
+  await mariadb.restart()
+  expect(await mariadb.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
+})

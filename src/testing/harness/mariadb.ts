@@ -51,6 +51,9 @@ export class Mariadb {
   #child: ChildProcess | undefined
   #ended: Promise<unknown> = Promise.resolve()
   #complaint = ''
+  #isToEnd = false
+  /** Where it has ended and nobody here has ended it. */
+  #ownEnd: Error | undefined
   #port = 0
 
   constructor(folder: string, options: readonly string[]) {
@@ -92,7 +95,8 @@ export class Mariadb {
   }
 
   /** As root, beside the network. */
-  connect(): Promise<Connection> {
+  async connect(): Promise<Connection> {
+    if (this.#ownEnd) throw this.#ownEnd
     return createConnection({ socketPath: this.socket, user: 'root' })
   }
 
@@ -112,6 +116,7 @@ export class Mariadb {
 
   /** With SIGKILL: as a crash would end it. */
   async kill(): Promise<void> {
+    this.#isToEnd = true
     this.#child?.kill('SIGKILL')
     await this.#ended
   }
@@ -147,11 +152,15 @@ export class Mariadb {
     const child = spawn(program!, args, { stdio: ['ignore', 'ignore', 'pipe'] })
     this.#child = child
     this.#complaint = ''
+    this.#isToEnd = false
+    this.#ownEnd = undefined
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#complaint = (this.#complaint + text).slice(-COMPLAINT_CHARS)
     })
-    this.#ended = once(child, 'exit').then(() => {
+    this.#ended = once(child, 'exit').then(([code, signal]) => {
       this.#child = undefined
+      if (!this.#isToEnd)
+        this.#ownEnd = new Error(`MariaDB has ended by itself, by ${signal ?? code}: ${this.#complaint}`)
     })
   }
 
