@@ -236,7 +236,7 @@ describe('three servers over three members', () => {
       1,
       expect.stringContaining('the alarm NOSPACE is raised'),
     ])
-    expect(checked.stdout).toMatch(/% of its quota of 3 MiB$/m)
+    expect(checked.stdout + checked.stderr).toMatch(/% of its quota of 3 MiB$/m)
     expect(await machines.ask(1, 'full')).toMatchObject({
       status: 503,
       text: expect.stringContaining('store-unavailable'),
