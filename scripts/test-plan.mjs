@@ -86,6 +86,8 @@ export const needs = [
 
 /** What mostly waits: for leases and outages to be over, or for a time that is given to be full. */
 const PATIENT = [
+  'src/stores/etcd/client/connections.test.ts',
+  'src/stores/etcd/client/outages.test.ts',
   'test/e2e/busy.test.ts',
   'test/e2e/content-away.test.ts',
   'test/e2e/etcd-faults.test.ts',
@@ -126,7 +128,7 @@ export const rounds = [
           'test/tidy',
         ],
         workers: 2,
-        except: COLLECTING,
+        except: [...COLLECTING, ...PATIENT],
         // To load the sources anew for every file takes longer than most of them run.
         isShared: true,
         // What goes by the clock comes first: faults that are due within some seconds have to meet processes that got to work.

@@ -197,7 +197,7 @@ test('while the database is away a server says so within ten seconds, and all go
     const [told] = await Promise.all([server.baton('status', 'r'), isRefused(4_000)])
     expect([told.code, told.stderr]).toEqual([69, expect.stringContaining('store cannot be reached')])
     if (away === 'killed') await mariadb.restart()
-    else mariadb.signal('SIGCONT')
+    else await mariadb.resume()
     await until('it answers again', async () => (await add()).status === 200)
     const again = library.acquire(`${away} again`)
     expect((await again.ended).granted).toBeGreaterThan(0)

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createConnection } from 'mysql2/promise'
@@ -63,7 +64,7 @@ test('while it is stopped it takes requests and answers none, and then answers t
   const answer = connection.query('SELECT 1 AS one').then(([found]) => found)
   const early = await Promise.race([answer, new Promise((resolve) => setTimeout(() => resolve('nothing'), 300))])
   expect(early).toBe('nothing')
-  mariadb.signal('SIGCONT')
+  await mariadb.resume()
   expect(await answer).toEqual([{ one: 1 }])
 })
 
@@ -75,4 +76,16 @@ test('one that ends by itself says so, and why', async () => {
   await expect(mariadb.query('SELECT 1')).rejects.toThrow(/^MariaDB has ended by itself, by 0: .*Shutdown complete/s)
   await mariadb.restart()
   expect(await mariadb.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
+})
+
+test('one that is gone when it should go on is started again', async () => {
+  const mariadb = await startMariadb()
+  onTestFinished(() => mariadb.stop())
+  const url = await mariadb.createDatabase('d')
+  await mariadb.pause()
+  process.kill(mariadb.pid!, 'SIGTERM')
+  const warned = once(process, 'warning')
+  await mariadb.resume()
+  expect(await rows(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
+  expect(String((await warned)[0])).toContain('MariaDB has ended by itself, by 0')
 })

@@ -71,17 +71,11 @@ export class MysqlFaults {
     await inflictions.later(within(random, DOWN_MS), () => mariadb.restart())
   }
 
-  #stop(mariadb: Mariadb, random: Random): Promise<void> {
-    return new Promise((resolve) => {
-      const stop = () => {
-        mariadb.signal('SIGSTOP')
-        return () => {
-          mariadb.signal('SIGCONT')
-          resolve()
-        }
-      }
-      this.#options.inflictions.inflict('database stopped', stop, within(random, STOPPED_MS))
-    })
+  async #stop(mariadb: Mariadb, random: Random): Promise<void> {
+    const { inflictions } = this.#options
+    inflictions.count('database stopped')
+    await mariadb.pause()
+    await inflictions.later(within(random, STOPPED_MS), () => mariadb.resume())
   }
 
   /** Kills connections for a moment: rather those that do something, and all of those that commit. */

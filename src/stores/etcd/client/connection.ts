@@ -65,23 +65,18 @@ export class Connection {
   /** Rejects with `NotConnected`. */
   static async open(endpoint: string, target: EtcdTarget, timing: Timing): Promise<Connection> {
     const client = newClient(endpoint, target)
-    const opening = UnaryCalls.open(endpoint, target, { timing, limitMs: CONNECT_MS })
-    opening.catch(() => {})
     try {
-      // Both at once. Where neither can be made, grpc-js says why.
       await ready(client, timing)
-      const unary = await opening.catch((error) => {
+      const unary = await UnaryCalls.open(endpoint, target, { timing, limitMs: CONNECT_MS }).catch((error) => {
         throw new NotConnected(reasonOf(wordsOf(error)))
       })
-      if (unary.isLost || client.getChannel().getConnectivityState(false) !== connectivityState.READY)
+      if (client.getChannel().getConnectivityState(false) !== connectivityState.READY) {
+        unary.close()
         throw new NotConnected({ text: 'the connection was lost', isLasting: false })
+      }
       return new Connection(endpoint, { client, unary, timing })
     } catch (error) {
       client.close()
-      opening.then(
-        (unary) => unary.close(),
-        () => {},
-      )
       throw error
     }
   }

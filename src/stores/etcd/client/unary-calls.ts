@@ -42,8 +42,6 @@ interface UnaryAnswer {
 export class UnaryCalls {
   readonly #session: ClientHttp2Session
   readonly #socket: Socket
-  /** Nothing can be begun on it any more. */
-  isLost = false
   /** Not all is well with its member: nothing is to be concluded from how streams end. */
   #isBroken = false
 
@@ -84,12 +82,9 @@ export class UnaryCalls {
     session.once('goaway', (code) => {
       this.#isBroken = code !== constants.NGHTTP2_NO_ERROR
     })
-    this.onLost(() => {
-      this.isLost = true
-    })
   }
 
-  /** Calls back when it is lost. */
+  /** Calls back when nothing can be begun on it any more. */
   onLost(callback: () => void): void {
     this.#session.once('goaway', callback)
     this.#session.once('close', callback)
