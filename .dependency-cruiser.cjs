@@ -1,12 +1,17 @@
-// Who may import whom: the table in docs/architecture.md, as rules. `npm run imports` checks them.
-// Tests, and what only they stand on, may import what they like.
-const tests = ['\\.test\\.ts$', '^src/testing/unit/']
+// Which package may import which: the table in docs/architecture.md, as rules. `npm run imports` checks them.
+// Tests, and what only they use, may import what they like. Only packages/*/src and internal/*/src are checked: the parser
+// cannot read `using` declarations, which tests elsewhere have.
+const tests = ['\\.test\\.ts$', '^packages/[^/]+/(test|scenarios)/', '^internal/test-support/']
 
-const only = (folder, ...allowed) => ({
-  name: `${folder.replaceAll('/', '-')}-imports`,
+/** A package may import itself, npm packages, and these. */
+const only = (name, ...allowed) => ({
+  name: `${name}-imports`,
   severity: 'error',
-  from: { path: `^src/${folder}/`, pathNot: tests },
-  to: { path: '^src/', pathNot: [`^src/${folder}/`, ...allowed.map((path) => `^src/${path}`)] },
+  from: { path: `^packages/${name}/`, pathNot: tests },
+  to: {
+    path: '^(packages|internal)/',
+    pathNot: [name, ...allowed].map((each) => `^packages/${each}${each.endsWith('$') ? '' : '/'}`),
+  },
 })
 
 module.exports = {
@@ -15,98 +20,71 @@ module.exports = {
       name: 'core-is-pure',
       comment: 'The core imports nothing: no package, no node: module, no other folder.',
       severity: 'error',
-      from: { path: '^src/core/', pathNot: tests },
-      to: { pathNot: '^src/core/' },
+      from: { path: '^packages/core/', pathNot: tests },
+      to: { pathNot: '^packages/core/' },
     },
-    only('protocol', 'core/'),
-    only('stores/resident', 'core/', 'stores/[^/]+\\.ts$'),
-    only('stores/remote', 'core/', 'stores/[^/]+\\.ts$'),
+    only('protocol', 'core'),
+    only('store', 'core'),
+    only('store-mysql', 'core', 'store'),
+    only('store-etcd', 'core', 'store'),
+    only('service', 'core', 'protocol', 'store'),
+    only('client', 'core', 'protocol'),
+    only('server', 'service', 'protocol', 'core'),
+    only('dashboard', 'protocol', 'core'),
+    // To run the lock without a server, containerd loads the whole of Baton.
+    only('containerd', 'client', 'protocol', 'baton-lock/src/index\\.ts$'),
+    only('testing', 'client', 'core', 'store', 'service'),
+    only('baton-lock', '[a-z-]+'),
     {
-      name: 'stores-know-no-other-store',
-      comment: 'Any store: the core, the files of stores/, an engine, itself.',
+      name: 'stores-are-loaded-when-used',
+      comment: 'Nobody pays for a store, or for containerd, that is not used.',
       severity: 'error',
-      from: { path: '^src/stores/([^/]+)/', pathNot: '\\.test\\.ts$' },
-      to: {
-        path: '^src/',
-        pathNot: [
-          '^src/core/',
-          '^src/stores/[^/]+\\.ts$',
-          '^src/stores/(resident/|remote/index\\.ts$)',
-          '^src/stores/$1/',
-        ],
+      // The two of the command line take types only, which the parser does not tell apart.
+      from: {
+        path: '^packages/baton-lock/',
+        pathNot: [...tests, '/cli/(commands/content|print/content-status)\\.ts$'],
       },
-    },
-    only('service', 'core/', 'protocol/', 'stores/store\\.ts$'),
-    only('server', 'service/', 'protocol/', 'core/'),
-    {
-      name: 'client-imports',
-      severity: 'error',
-      from: { path: '^src/client/', pathNot: [...tests, '^src/client/in-process\\.ts$'] },
-      to: { path: '^src/', pathNot: ['^src/client/', '^src/protocol/', '^src/core/'] },
+      to: { path: '^packages/(store-[a-z]+|containerd)/', dynamic: false },
     },
     {
-      name: 'stores-only-by-the-table',
-      comment: 'What is outside of stores/ opens stores by the table; testing/ has a rule of its own.',
+      name: 'published-packages-by-their-exports',
+      comment: 'They are not bundled into one another. Deep paths exist in the repository only.',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['\\.test\\.ts$', '^src/(stores|testing)/'] },
-      to: { path: '^src/stores/[^/]+/' },
+      from: { path: '^packages/(?!client/)', pathNot: tests },
+      to: { path: '^packages/client/src/', pathNot: '^packages/client/src/(index|internal)\\.ts$' },
     },
     {
-      name: 'the-table-loads-dynamically',
-      comment: 'Nobody pays for a store that is not used.',
+      name: 'the-client-needs-no-zod',
+      comment: 'Schemas are checked where requests arrive.',
       severity: 'error',
-      from: { path: '^src/stores/table\\.ts$' },
-      to: { path: '^src/stores/[^/]+/', dynamic: false },
+      from: { path: '^packages/client/', pathNot: tests },
+      to: { path: '^packages/protocol/src/schemas\\.ts$' },
     },
-    only('dashboard', 'protocol/', 'core/'),
+    {
+      name: 'engines-know-no-store',
+      comment: 'The engines of the in-process stores and of the remote ones know the contract only.',
+      severity: 'error',
+      from: { path: '^packages/store/src/(resident|remote)/', pathNot: tests },
+      to: { path: '^packages/store/src/([^/]+)/', pathNot: '^packages/store/src/$1/' },
+    },
     {
       name: 'dashboard-runs-in-a-browser',
       comment: 'Nothing of Node.',
       severity: 'error',
-      from: { path: '^src/dashboard/', pathNot: tests },
+      from: { path: '^packages/dashboard/', pathNot: tests },
       to: { dependencyTypes: ['core'] },
     },
     {
-      name: 'nobody-imports-the-dashboard',
+      name: 'only-the-build-takes-the-dashboard',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['^src/dashboard/', ...tests] },
-      to: { path: '^src/dashboard/' },
-    },
-    only('cli', 'client/', 'protocol/', 'core/', 'content/serve\\.ts$'),
-    only('grpc'),
-    only('content', 'client/', 'protocol/', 'core/', 'grpc/index\\.ts$'),
-    only(
-      'testing',
-      'core/',
-      'stores/[^/]+\\.ts$',
-      'stores/memory/',
-      'stores/file/',
-      'stores/remote/index\\.ts$',
-      'service/',
-      'server/web-socket/connection\\.ts$',
-      'client/',
-      'protocol/',
-    ),
-    {
-      name: 'only-tests-import-what-is-not-built',
-      comment: 'The build leaves src/testing/unit out.',
-      severity: 'error',
-      from: { path: '^src/', pathNot: tests },
-      to: { path: '^src/testing/unit/' },
+      from: { path: '^packages/(?!dashboard/)', pathNot: tests },
+      to: { path: '^packages/dashboard/' },
     },
     {
-      name: 'only-main-wires',
-      comment: 'Nothing imports main.ts.',
+      name: 'no-test-code-in-products',
       severity: 'error',
-      from: {},
-      to: { path: '^src/main\\.ts$' },
-    },
-    {
-      name: 'units-know-no-e2e',
-      comment: 'What unit tests share with others stands outside of test/e2e, which is about built processes.',
-      severity: 'error',
-      from: { path: '^src/' },
-      to: { path: '^test/e2e/' },
+      from: { path: '^packages/', pathNot: tests },
+      to: { path: ['^internal/', '\\.test\\.ts$', '^packages/[^/]+/(test|scenarios)/'] },
     },
     {
       name: 'no-circular',
@@ -117,11 +95,14 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    // Its parser does not read them: test/tidy.test.ts looks at what they import.
-    exclude: { path: '\\.tsx$' },
+    // The parser does not read JSX: test/tidy.test.ts looks at the imports of the dashboard.
+    exclude: { path: ['\\.tsx$', '/dist/'] },
     parser: 'swc', // dependency-cruiser cannot read TypeScript 7's own parser
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['@baton-lock/source', 'import', 'node', 'default'],
+    },
   },
 }

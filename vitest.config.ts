@@ -1,40 +1,21 @@
 import { defineConfig } from 'vitest/config'
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { bugNamed, PLANTED_BUG, planting } from './internal/faults/bugs/planting.ts'
 
-/** Two files run at a time: what takes long begins first, so that nothing long is left for one of the two at the end. */
-const LONGEST = [
-  'consumer/matrix',
-  'mysql-faults',
-  'e2e/faults',
-  'e2e/content-away',
-  'e2e/content.test',
-  'e2e/content-faults',
-  'e2e/content-cli',
-  'e2e/file-store',
-  'e2e/mysql',
-  'e2e/examples',
-  'e2e/fuzz',
-  'e2e/cli',
-  'core.property',
-]
+/** Packages import one another's sources. */
+const conditions = ['@baton-lock/source', 'node', 'import', 'default']
 
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => {
-      const place = LONGEST.findIndex((name) => moduleId.includes(name))
-      return place < 0 ? LONGEST.length : place
-    }
-    return (await super.sort(files)).sort((one, other) => rank(one) - rank(other))
-  }
-}
+const bug = process.env[PLANTED_BUG]
 
 export default defineConfig({
+  plugins: bug === undefined ? [] : [planting(bugNamed(bug))],
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    include: ['packages/**/*.test.ts', 'internal/**/*.test.ts', 'test/**/*.test.ts'],
+    exclude: ['**/node_modules/**', '**/dist/**'],
     testTimeout: 30_000,
     maxConcurrency: 2,
     // On two cores vitest itself would take one.
     maxWorkers: 2,
-    sequence: { sequencer: LongestFirst },
   },
 })

@@ -4,7 +4,7 @@
  * Those who waited take the value as it was told. Where it is too large for that, they read it from the second level that they
  * share; without one they load it themselves.
  * @template Value
- * @param {{ cache: import('cacheable').Cacheable, baton: import('baton').Baton }} both
+ * @param {{ cache: import('cacheable').Cacheable, baton: import('baton-lock').Baton }} both
  * @param {string} key
  * @param {() => Promise<Value>} load
  * @param {{ ttlMs: number, keepMs?: number }} options keepMs: without a second level, how long the value is told to those who

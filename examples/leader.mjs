@@ -6,7 +6,7 @@ import { note } from './note.mjs'
 const stop = new AbortController()
 process.once('SIGTERM', () => stop.abort())
 
-/** @param {import('baton').LeadContext} context */
+/** @param {import('baton-lock').LeadContext} context */
 async function schedule({ fence, signal }) {
   while (!signal.aborted) {
     tick(fence) // whatever it writes to refuses a lower fence than it has seen

@@ -6,7 +6,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'vite'
 import { licences } from './bundle.mjs'
 
-const root = fileURLToPath(new URL('../src/dashboard/', import.meta.url))
+const root = fileURLToPath(new URL('../packages/dashboard/src/', import.meta.url))
 
 /** Builds it into `dashboard/` of this folder, with each file also as it travels. */
 export async function buildPage(folder) {

@@ -1,44 +1,65 @@
-// Builds dist/ from src/, beside it and then in its place: who runs the old one meanwhile is not disturbed.
-// `--if-missing`: only where there is none, as after an install from git.
-import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+// Builds the packages that are published, and the programs of internal/faults: each into its own `dist`, beside it and then in
+// its place, so that whoever runs the old one is not disturbed.
+// `--if-missing`: only if there is no build, as after `npm ci`. `--no-types`: without declarations, which only users need.
+import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildPage } from './build-page.mjs'
-import { bundleMain } from './bundle.mjs'
+import { bundle, entriesOf, installedWith, writeLicences } from './bundle.mjs'
+import { bundleDeclarations, emitDeclarations } from './declarations.mjs'
+import { faultPrograms } from './fault-programs.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
-if (process.argv.includes('--if-missing') && existsSync('dist/dashboard')) process.exit()
-const fresh = `dist.new-${process.pid}`
-const stale = `dist.old-${process.pid}`
-const { status } = spawnSync(
-  process.execPath,
-  ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', fresh],
-  { stdio: 'inherit' },
-)
-try {
-  if (status === 0) {
-    await bundleMain(fresh)
-    await buildPage(fresh)
-    chmodSync(`${fresh}/main.js`, 0o755)
-    writeCommonJsTypes(fresh)
-    if (existsSync('dist')) renameSync('dist', stale)
-    renameSync(fresh, 'dist')
-  }
-} finally {
-  for (const left of [fresh, stale]) rmSync(left, { recursive: true, force: true })
-}
-process.exit(status ?? 1)
 
-/**
- * The same declarations once more, as those of CommonJS modules: `require()` loads the ES modules as they are, but before 5.8
- * TypeScript does not believe that (TS1479).
- */
-function writeCommonJsTypes(folder) {
-  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.d.ts'))
-  for (const path of paths) {
-    const text = readFileSync(join(folder, path), 'utf8')
-    const renamed = text.replaceAll(/(\bfrom |\bimport\()(['"])(\.[^'"]*)\.ts\2/g, '$1$2$3.cts$2')
-    writeFileSync(join(folder, path.replace(/\.ts$/, '.cts')), renamed)
+const COMMAND_LINE = 'packages/baton-lock'
+if (process.argv.includes('--if-missing') && existsSync(`${COMMAND_LINE}/dist/dashboard`)) process.exit()
+
+const isPublished = (folder) => !JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).private
+const published = readdirSync('packages')
+  .map((name) => join('packages', name))
+  .filter(isPublished)
+
+await Promise.all([
+  ...published.map((folder) => replacing(folder, (fresh) => buildPackage(folder, fresh))),
+  replacing('internal/faults', (fresh) => bundle(faultPrograms(fresh))),
+])
+// The recorded server serves the page too.
+cpSync(`${COMMAND_LINE}/dist/dashboard`, 'internal/faults/dist/dashboard', { recursive: true })
+if (!process.argv.includes('--no-types')) await buildTypes()
+
+async function buildPackage(folder, fresh) {
+  const entries = entriesOf(folder)
+  const external = installedWith(folder)
+  const isCommandLine = folder === COMMAND_LINE
+  const programs = isCommandLine ? { main: join(folder, 'src/main.ts') } : {}
+  const modules = await bundle({ entries: { ...entries, ...programs }, external, outDir: fresh })
+  await bundle({ entries, external, outDir: fresh, cjs: true })
+  writeLicences(join(fresh, 'LICENSES.txt'), modules)
+  if (!isCommandLine) return
+  chmodSync(join(fresh, 'main.js'), 0o755)
+  await buildPage(fresh)
+}
+
+async function buildTypes() {
+  const emitted = mkdtempSync('dist.types-')
+  try {
+    if (!emitDeclarations(emitted)) process.exit(1)
+    for (const folder of published) await bundleDeclarations(folder, { emitted, outDir: join(folder, 'dist') })
+  } finally {
+    rmSync(emitted, { recursive: true, force: true })
+  }
+}
+
+/** Has `dist` of a folder made anew, and replaces the old one once that is done. */
+async function replacing(folder, build) {
+  const [dist, fresh, stale] = ['dist', `dist.new-${process.pid}`, `dist.old-${process.pid}`].map((name) =>
+    join(folder, name),
+  )
+  try {
+    await build(fresh)
+    if (existsSync(dist)) renameSync(dist, stale)
+    renameSync(fresh, dist)
+  } finally {
+    for (const left of [fresh, stale]) rmSync(left, { recursive: true, force: true })
   }
 }

@@ -1,47 +1,84 @@
-// The command line in few files, with the packages that it uses: to find and open some five hundred of them took half of the
-// time until a server was ready. What is loaded when it is needed, a server, say, stays apart.
+// Bundles the sources of a package, with those of the private workspaces that it uses, by rolldown.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 
-/**
- * Loaded from where they are installed: the drivers and OpenTelemetry are the user's own; protobufjs does without `long` where it does not find it, and
- * nobody would notice but by numbers that are less exact; the others are native, and ws goes without them.
- */
-const INSTALLED = /^(mysql2|@grpc\/grpc-js|@opentelemetry\/api|protobufjs|bufferutil|utf-8-validate)(\/|$)/
+/** The export condition that leads to the sources of a workspace. */
+const SOURCE = '@baton-lock/source'
 
-/**
- * What Fastify has for the schemas and tests of a server, and what pino has for logs that are written by a thread of their own.
- * This one does without: see `server/connections.ts` and `server/json-lines.ts`.
- */
-const UNUSED = /^(@fastify\/ajv-compiler|@fastify\/fast-json-stringify-compiler|light-my-request|thread-stream)$/
-const unused = {
-  name: 'unused',
-  resolveId: (id) => (UNUSED.test(id) ? '\0unused' : undefined),
+/** Native add-ons that `ws` uses if they are installed. */
+const NATIVE = ['bufferutil', 'utf-8-validate']
+
+/** What pino has for logs that a worker thread writes. This server has none: see `json-lines.ts` of packages/server. */
+const UNUSED = 'thread-stream'
+const leaveOutUnused = {
+  name: 'leave-out-unused',
+  resolveId: (id) => (id === UNUSED ? '\0unused' : undefined),
   load: (id) =>
     id === '\0unused'
       ? `module.exports = () => () => { throw new Error('not bundled: scripts/bundle.mjs') }`
       : undefined,
 }
 
-/** Bundles `main.js` of this folder in its place, and what it loads later into `main/`. */
-export async function bundleMain(folder) {
-  const bundle = await rolldown({
-    input: `${folder}/main.js`,
+/**
+ * Writes `entries` (names to source files) to `outDir`, shared code to the folder `chunks` in it. What `external` names is loaded from
+ * where it is installed. `cjs` writes CommonJS. `plugins` may change sources, as the planted bugs do. `sourcemap` writes source maps.
+ */
+export async function bundle({
+  entries,
+  outDir,
+  external,
+  cjs = false,
+  chunks = 'chunks/',
+  plugins = [],
+  sourcemap = false,
+}) {
+  const names = [...external, ...NATIVE]
+  const isExternal = (id) => names.some((name) => id === name || id.startsWith(`${name}/`))
+  const build = await rolldown({
+    input: entries,
     platform: 'node',
-    external: INSTALLED,
-    plugins: [unused],
+    external: isExternal,
+    plugins: [leaveOutUnused, ...plugins],
+    resolve: { conditionNames: [SOURCE, cjs ? 'require' : 'import', 'node', 'default'] },
   })
-  const { output } = await bundle.write({
-    dir: folder,
-    format: 'esm',
-    entryFileNames: '[name].js',
-    chunkFileNames: 'main/[name].js',
+  const ending = cjs ? 'cjs' : 'js'
+  const { output } = await build.write({
+    dir: outDir,
+    format: cjs ? 'cjs' : 'esm',
+    sourcemap,
+    entryFileNames: `[name].${ending}`,
+    chunkFileNames: `${chunks}[name]-[hash].${ending}`,
+    ...(cjs && { dynamicImportInCjs: false }),
   })
-  await bundle.close()
-  writeFileSync(`${folder}/main/LICENSES.txt`, licences(output.flatMap(({ moduleIds }) => moduleIds ?? [])))
+  await build.close()
+  return output.flatMap(({ moduleIds }) => moduleIds ?? [])
 }
 
-/** The texts that have to go along with these packages. */
+/** The entries that a package exports, name to source, as its package.json has them; `typed`: only those with types. */
+export function entriesOf(folder, { typed = false } = {}) {
+  const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const sources = Object.values(exports).flatMap((each) =>
+    each.import && (each.import.types || !typed) ? [each[SOURCE]] : [],
+  )
+  return Object.fromEntries(
+    sources.map((source) => [source.slice('./src/'.length, -'.ts'.length), join(folder, source)]),
+  )
+}
+
+/** What npm installs with a package. */
+export function installedWith(folder) {
+  const { dependencies = {}, peerDependencies = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  return [...Object.keys(dependencies), ...Object.keys(peerDependencies)]
+}
+
+/** Writes the licences of the packages that were bundled, if there are any. */
+export function writeLicences(file, moduleIds) {
+  const text = licences(moduleIds)
+  if (text !== '') writeFileSync(file, text)
+}
+
+/** The licence texts of the packages that these modules belong to. */
 export function licences(moduleIds) {
   const folders = new Set(moduleIds.map((id) => /^.*\/node_modules\/(@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? ''))
   folders.delete('')

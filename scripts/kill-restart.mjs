@@ -20,7 +20,7 @@ const TTL_MS = 20_000
 const LIFE_MS = 1_500
 const KEYS = 6
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+const main = fileURLToPath(new URL('../packages/baton-lock/dist/main.js', import.meta.url))
 const directory = mkdtempSync(join(tmpdir(), 'baton-kill-'))
 const failures = []
 const counts = { kills: 0, acknowledged: 0, unanswered: 0, fences: 0, outcomes: 0, references: 0, checks: 0 }

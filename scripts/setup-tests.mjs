@@ -15,8 +15,9 @@ const isThere = ({ name, package: debian }) => {
 /** What Debian asks before it starts a server that was just installed: the tests start their own. */
 const POLICY = '/usr/sbin/policy-rc.d'
 
-/** For the tests: see `installMissing`. */
-export const setUp = () => installMissing(needs)
+/** For these test files: see `installMissing`. */
+export const setUp = (files) =>
+  installMissing([...new Set(files.flatMap((file) => file.needs))].flatMap((need) => needs[need]))
 
 /** Installs what can be of `{ name, package }`; returns the names of what is still missing. */
 export function installMissing(wanted) {

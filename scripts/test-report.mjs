@@ -15,6 +15,14 @@ export function failuresIn({ testResults }, root) {
   })
 }
 
+/** How long each file took. */
+export function slowestIn({ testResults }, root) {
+  return testResults.map(({ name, startTime, endTime }) => ({
+    file: relative(root, name),
+    seconds: (endTime - startTime) / 1_000,
+  }))
+}
+
 /** Of a test that took too long, the report has a stack without its message. */
 const LATE = 'Error: STACK_TRACE_ERROR'
 

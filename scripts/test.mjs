@@ -1,23 +1,27 @@
-// Everything that must hold, in one run: types, lint, import rules, then every test. The last line counts the tests.
+// `npm test`: types, lint, import rules and the tests. `npm run verify` (`--verify`): the tests that take longer. The last line
+// counts the tests.
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setUp } from './setup-tests.mjs'
-import { planOf } from './test-plan.mjs'
-import { failuresIn } from './test-report.mjs'
+import { planOf, testFiles } from './test-plan.mjs'
+import { failuresIn, slowestIn } from './test-report.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
-const plan = planOf({ missing: setUp(), args: process.argv.slice(2), ci: process.env.CI })
+const args = process.argv.slice(2)
+const files = testFiles('.')
+const plan = planOf({ files, missing: setUp(files), args, ci: process.env.CI })
 if (plan.isRefused) {
   console.error([...plan.lines, 'FAILED: nothing may be left out with --all, or where CI is set'].join('\n'))
   process.exit(1)
 }
 
 // Node reads these at every start, for longer than all else that it does then, and the tests start very many processes. What
-// they speak TLS with they make themselves.
+// they speak TLS with they make themselves. Only npm may need them, to reach its registry.
+if (process.env.NODE_EXTRA_CA_CERTS) process.env.BATON_TEST_CA_CERTS = process.env.NODE_EXTRA_CA_CERTS
 delete process.env.NODE_EXTRA_CA_CERTS
 
 const bin = (path) => [process.execPath, join('node_modules', path)]
@@ -32,26 +36,16 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exi
 const secondsSince = (startMs) => `${((Date.now() - startMs) / 1000).toFixed(1)} s`
 await check('build', process.execPath, 'scripts/build.mjs')
 if (process.exitCode) process.exit()
-await Promise.all([
-  check('types of the core, alone', ...bin('typescript/bin/tsc'), '-p', 'src/core'),
-  check('types', ...bin('typescript/bin/tsc'), '-p', '.'),
-  check('types of the page', ...bin('typescript/bin/tsc'), '-p', 'src/dashboard'),
-  check('lint and format', ...bin('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'),
-  check(
-    'import rules',
-    ...bin('dependency-cruiser/bin/dependency-cruise.mjs'),
-    '--config',
-    '.dependency-cruiser.cjs',
-    'src',
-  ),
-  packOnce(),
-])
+await Promise.all([packOnce(), ...(args.includes('--verify') ? [] : staticChecks())])
 if (process.exitCode) process.exit()
 
 const total = { passed: 0, failed: 0, skipped: 0 }
 const failures = []
+const slowest = []
 let isBroken = false
-for (const round of plan.rounds) await Promise.all(round.map((lane, index) => runLane(lane, { isBeside: index > 0 })))
+for (const round of plan.rounds) await Promise.all(round.map((lane, index) => runTests(lane, { isBeside: index > 0 })))
+slowest.sort((one, other) => other.seconds - one.seconds)
+for (const { file, seconds } of slowest.slice(0, 10)) console.log(`${seconds.toFixed(1).padStart(6)} s ${file}`)
 for (const line of [...plan.lines, ...failures]) console.log(line)
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
 process.exit(isBroken ? 1 : 0)
@@ -65,34 +59,49 @@ async function check(name, command, ...args) {
   if (status !== 0) process.exitCode = 1
 }
 
-/** The package as it would be published: for all tests that look at it or install it. */
+function staticChecks() {
+  const imports = ['--config', '.dependency-cruiser.cjs', ...sourceFolders()]
+  return [
+    check('types of the core, alone', ...bin('typescript/bin/tsc'), '-p', 'packages/core/src'),
+    check('types', ...bin('typescript/bin/tsc'), '-p', '.'),
+    check('types of the page', ...bin('typescript/bin/tsc'), '-p', 'packages/dashboard/src'),
+    check('lint and format', ...bin('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'),
+    check('import rules', ...bin('dependency-cruiser/bin/dependency-cruise.mjs'), ...imports),
+  ]
+}
+
+function sourceFolders() {
+  const folders = ['packages', 'internal'].flatMap((parent) =>
+    readdirSync(parent).map((name) => `${parent}/${name}/src`),
+  )
+  return folders.filter((path) => existsSync(path))
+}
+
+/** The packages as they would be published: for all tests that look at them or install them. */
 async function packOnce() {
-  const report = join(folder, 'package.json')
-  const script = 'npm pack --json --ignore-scripts --pack-destination "$1" > "$2"'
-  await check('package', 'sh', '-c', script, 'sh', folder, report)
+  const report = join(folder, 'packages.json')
+  const script = 'npm pack --json --ignore-scripts --workspaces --pack-destination "$1" > "$2"'
+  await check('packages', 'sh', '-c', script, 'sh', folder, report)
   process.env.BATON_TEST_PACKAGE = report
 }
 
-async function runLane(runs, { isBeside }) {
-  for (const each of runs) await runTests(each, { isBeside })
-}
-
 /** One vitest. What runs beside another is shown when it is done. */
-async function runTests({ tests, except = [], workers, nice, isShared }, { isBeside }) {
+async function runTests({ name, paths, workers, nice }, { isBeside }) {
   const startMs = Date.now()
   const report = join(mkdtempSync(join(folder, 'run-')), 'report.json')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-  const flags = [`--maxWorkers=${workers}`, ...[...plan.leftOut, ...except].map((test) => `--exclude=${test}`)]
-  if (isShared) flags.push('--no-isolate')
-  const vitest = [...bin('vitest/vitest.mjs'), 'run', ...reporters, ...flags, ...tests]
-  const [command, ...args] = nice ? ['nice', '-n', `${nice}`, ...vitest] : vitest
-  const { status, output } = await run(command, args, { isShownLater: isBeside })
+  // To load the sources anew for every file takes longer than most of them run.
+  const flags = [`--maxWorkers=${workers}`, '--no-isolate', ...plan.flags]
+  const vitest = [...bin('vitest/vitest.mjs'), 'run', ...reporters, ...flags, ...paths]
+  const [command, ...rest] = nice ? ['nice', '-n', `${nice}`, ...vitest] : vitest
+  const { status, output } = await run(command, rest, { isShownLater: isBeside })
   process.stdout.write(output)
-  console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${tests.join(', ')} (${secondsSince(startMs)})`)
+  console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name}: ${paths.length} files (${secondsSince(startMs)})`)
   isBroken ||= status !== 0 || !existsSync(report)
   if (!existsSync(report)) return
   const counts = JSON.parse(readFileSync(report, 'utf8'))
   failures.push(...failuresIn(counts, process.cwd()))
+  slowest.push(...slowestIn(counts, process.cwd()))
   total.passed += counts.numPassedTests
   total.failed += counts.numFailedTests
   total.skipped += counts.numPendingTests + counts.numTodoTests

@@ -29,7 +29,7 @@ for (const path of paths) {
   }
 }
 
-cpSync(join(root, 'src/dashboard/icon.svg'), join(pages, 'public/icon.svg'))
+cpSync(join(root, 'packages/dashboard/src/icon.svg'), join(pages, 'public/icon.svg'))
 
 /** A site begins with a page of another name. */
 function toHome(page) {

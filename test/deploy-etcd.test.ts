@@ -1,9 +1,10 @@
+// needs: etcd
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readTokensFile } from 'baton-lock/cli/config/file'
+import { serveConfig } from 'baton-lock/cli/config/serve-config'
 import { validate } from 'dockerfile-utils'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { readTokensFile } from '../src/cli/config/file.ts'
-import { serveConfig } from '../src/cli/config/serve-config.ts'
 import { type Environment, pathTo, read, readDockerfile, readNamedObjects, readYaml, root } from './deploy/files.ts'
 import { baton, killRest, openFolder, start, startProgram, until } from './e2e/cli-process.ts'
 
@@ -68,11 +69,6 @@ test('nothing is wrong with the image of etcd, which is not root and keeps its d
   expect(etcdImage.argumentsOf('VOLUME')).toEqual([DATA])
   expect(etcdImage.entrypoint).toEqual(['etcd'])
   expect(etcdImage.copied).toEqual([])
-})
-
-test('the image of the server has the drivers of the stores that need one', () => {
-  const [build] = image.commands.filter((command) => command.includes('npm pkg set'))
-  expect(build).toContain('for driver in mysql2 @grpc/grpc-js;')
 })
 
 describe('compose', () => {

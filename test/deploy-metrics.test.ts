@@ -1,5 +1,5 @@
+import { families } from '@baton-lock/server/metrics/families'
 import { describe, expect, test } from 'vitest'
-import { families } from '../src/server/metrics/families.ts'
 import { allQueries, metricsIn, panelQueries, readDashboard, readRules } from './deploy/queries.ts'
 
 /* What deploy/ has for Prometheus and Grafana. Whether it is well-formed, promtool says: test/deploy-promtool.test.ts. */

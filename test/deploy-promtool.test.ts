@@ -1,11 +1,12 @@
+// needs: promtool
 import { execFile, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { newWorld } from '@baton-lock/test-support/server-world'
 import { afterAll, expect, test } from 'vitest'
 import { stringify } from 'yaml'
-import { newWorld } from '../src/testing/unit/server-world.ts'
 import { pathTo, root } from './deploy/files.ts'
 import { panelQueries, readDashboard } from './deploy/queries.ts'
 

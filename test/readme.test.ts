@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { type Baton, open } from 'baton-lock'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Baton, open } from '../src/client/index.ts'
 
 /* Every recipe of README.md is run as it stands, by three who want the same. */
 

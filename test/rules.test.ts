@@ -1,87 +1,64 @@
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-/** A copy of the sources to break, checked by the very commands that `npm test` uses. */
+/* The checks of the sources, run on a copy of the workspaces in which something is wrong. */
+
 const root = fileURLToPath(new URL('..', import.meta.url))
 let copy: string
 
 beforeAll(() => {
   copy = mkdtempSync(join(tmpdir(), 'baton-rules-'))
+  const isCopied = (path: string) => !/\/(node_modules|dist[^/]*|results)$/.test(path)
   for (const name of [
-    'src',
-    'test',
+    'packages',
+    'internal',
     '.biome',
     'biome.json',
     'tsconfig.json',
     '.dependency-cruiser.cjs',
     'package.json',
-    '.gitignore',
-  ]) {
-    cpSync(join(root, name), join(copy, name), { recursive: true })
+  ])
+    cpSync(join(root, name), join(copy, name), { recursive: true, filter: isCopied })
+  // The links to the workspaces are relative, and lead to the copies.
+  mkdirSync(join(copy, 'node_modules'))
+  for (const name of readdirSync(join(root, 'node_modules'))) {
+    const [from, to] = [join(root, 'node_modules', name), join(copy, 'node_modules', name)]
+    if (/^@?baton-lock$/.test(name)) cpSync(from, to, { recursive: true, verbatimSymlinks: true })
+    else symlinkSync(from, to)
   }
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
 })
 
 afterAll(() => rmSync(copy, { recursive: true, force: true }))
 
-const coreTypes = ['node_modules/typescript/bin/tsc', '-p', 'src/core']
-const lint = ['node_modules/@biomejs/biome/bin/biome', 'check', '--vcs-enabled=false', 'src/core']
-const imports = [
-  'node_modules/dependency-cruiser/bin/dependency-cruise.mjs',
-  '--config',
-  '.dependency-cruiser.cjs',
-  'src',
+const types = [process.execPath, 'node_modules/typescript/bin/tsc', '-p', 'packages/core/src']
+const lint = [
+  process.execPath,
+  'node_modules/@biomejs/biome/bin/biome',
+  'check',
+  '--vcs-enabled=false',
+  'packages/core/src',
 ]
+const imports = ['npm', 'run', '--silent', 'imports']
 
-const breaks = [
-  ['a timer in the core', 'export const t = () => setTimeout(() => {}, 1)', coreTypes],
-  ['the process in the core', 'export const p = () => process.hrtime()', coreTypes],
-  ['the wall clock in the core', 'export const n = () => Date.now()', lint],
-  ['chance in the core', 'export const c = () => Math.random()', lint],
-  ['waiting in the core', 'export const w = async (p: Promise<void>) => {\n  await p\n}', lint],
-] as const
-
-/** What must not be imported, by whom, and the rule that has to say so. */
-const forbidden = [
-  ['the core importing a node: module', 'core/turn.ts', 'node:fs', 'core-is-pure'],
-  ['the core importing the service', 'core/turn.ts', '../service/index.ts', 'core-is-pure'],
-  ['the service importing a store', 'service/timers.ts', '../stores/memory/index.ts', 'service-imports'],
-  ['the client importing the server', 'client/transport.ts', '../server/index.ts', 'client-imports'],
-  ['the client importing a store', 'client/in-process.ts', '../stores/memory/index.ts', 'stores-only-by-the-table'],
-  ['main.ts importing a store', 'main.ts', './stores/memory/index.ts', 'stores-only-by-the-table'],
-  ['the table importing an unused store', 'stores/table.ts', './memory/index.ts', 'the-table-loads-dynamically'],
-  ['a store importing another one', 'stores/memory/kind.ts', '../file/index.ts', 'stores-know-no-other-store'],
-  [
-    'what is built importing what is not',
-    'testing/random.ts',
-    './unit/core-commands.ts',
-    'only-tests-import-what-is-not-built',
-  ],
-  ['the command line importing a store', 'cli/index.ts', '../stores/memory/index.ts', 'cli-imports'],
-  ['the command line importing a part of the content store', 'cli/index.ts', '../content/uses.ts', 'cli-imports'],
-  ['the content store importing the server', 'content/digest.ts', '../server/index.ts', 'content-imports'],
-  ['gRPC importing the content store', 'grpc/field.ts', '../content/digest.ts', 'grpc-imports'],
-  ['a unit test importing from test/e2e', 'cli/exit.test.ts', '../../test/e2e/library.ts', 'units-know-no-e2e'],
-] as const
-
-const run = (command: readonly string[]) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, command, { cwd: copy, encoding: 'utf8' })
+const run = ([command, ...args]: readonly string[]) => {
+  const { status, stdout, stderr } = spawnSync(command!, args, { cwd: copy, encoding: 'utf8' })
   return { status, output: stdout + stderr }
 }
 
-const append = (file: string, line: string) => appendFileSync(join(copy, 'src', file), `${line}\n`)
-const restore = (file: string) => cpSync(join(root, 'src', file), join(copy, 'src', file))
+const append = (file: string, line: string) => appendFileSync(join(copy, file), `${line}\n`)
+const restore = (file: string) => cpSync(join(root, file), join(copy, file))
+
+const CORE = 'packages/core/src/turn.ts'
 
 test.each([
-  ['types', coreTypes],
+  ['types', types],
   ['lint', lint],
-  ['imports', imports],
 ])(
-  '%s pass as they are',
+  'the %s of the core pass as they are',
   (_, command) => {
     const { status, output } = run(command)
     expect(status, output).toBe(0)
@@ -89,34 +66,70 @@ test.each([
   120_000,
 )
 
-test.each(breaks)(
-  '%s fails the check',
+test.each([
+  ['a timer', 'export const t = () => setTimeout(() => {}, 1)', types],
+  ['the process', 'export const p = () => process.hrtime()', types],
+  ['the wall clock', 'export const n = () => Date.now()', lint],
+  ['randomness', 'export const c = () => Math.random()', lint],
+  ['an await', 'export const w = async (p: Promise<void>) => {\n  await p\n}', lint],
+] as const)(
+  '%s in the core is found',
   (_, line, command) => {
-    append('core/turn.ts', line)
+    append(CORE, line)
     try {
-      const { status, output } = run(command)
-      expect(status, output).not.toBe(0)
+      expect(run(command).status).not.toBe(0)
     } finally {
-      restore('core/turn.ts')
+      restore(CORE)
     }
   },
   120_000,
 )
 
-// Rules look at one import at a time: all are broken at once, and each has to be named in what the check says.
-describe('imports', () => {
-  let said: ReturnType<typeof run>
+/** Imports that are forbidden, and the rule of .dependency-cruiser.cjs that says so. */
+const forbidden = [
+  ['core/src/turn.ts', 'node:fs', 'core-is-pure'],
+  ['core/src/step.ts', '@baton-lock/protocol', 'core-is-pure'],
+  ['core/src/actor.ts', './step.ts', 'no-circular'],
+  ['protocol/src/ids.ts', '@baton-lock/service', 'protocol-imports'],
+  ['store/src/store.ts', '@baton-lock/protocol', 'store-imports'],
+  ['store/src/resident/slot.ts', '../memory/index.ts', 'engines-know-no-store'],
+  ['store/src/remote/letter.ts', '../file/index.ts', 'engines-know-no-store'],
+  ['store-mysql/src/bell.ts', '@baton-lock/store-etcd', 'store-mysql-imports'],
+  ['store-etcd/src/keys.ts', '@baton-lock/service', 'store-etcd-imports'],
+  ['service/src/timers/timers.ts', '@baton-lock/server', 'service-imports'],
+  ['client/src/clock.ts', '@baton-lock/service', 'client-imports'],
+  ['client/src/random.ts', '@baton-lock/protocol/schemas', 'the-client-needs-no-zod'],
+  ['server/src/app.ts', '@baton-lock/store/memory', 'server-imports'],
+  ['server/src/dashboard.ts', '@baton-lock/dashboard/model/route', 'only-the-build-takes-the-dashboard'],
+  ['dashboard/src/model/name.ts', '@baton-lock/client', 'dashboard-imports'],
+  ['dashboard/src/model/route.ts', 'node:fs', 'dashboard-runs-in-a-browser'],
+  ['containerd/src/digest.ts', '@baton-lock/server', 'containerd-imports'],
+  ['containerd/src/uses.ts', 'baton-lock/cli', 'containerd-imports'],
+  ['containerd/src/mark.ts', '@baton-lock/client/clock', 'published-packages-by-their-exports'],
+  ['testing/src/index.ts', '@baton-lock/server', 'testing-imports'],
+  ['baton-lock/src/cli/index.ts', '@baton-lock/faults/programs', 'baton-lock-imports'],
+  ['baton-lock/src/open.ts', '@baton-lock/store-mysql', 'stores-are-loaded-when-used'],
+  ['baton-lock/src/program.ts', '@baton-lock/containerd', 'stores-are-loaded-when-used'],
+  ['client/src/lock.ts', '@baton-lock/test-support/client-world', 'no-test-code-in-products'],
+  ['client/src/run.ts', './run.test.ts', 'no-test-code-in-products'],
+] as const
+
+// A rule looks at one import at a time, so one run is enough for all of them.
+describe('the import', () => {
+  let result: ReturnType<typeof run>
 
   beforeAll(() => {
-    for (const [, file, imported] of forbidden) append(file, `export * from '${imported}'`)
-    said = run(imports)
-    for (const [, file] of forbidden) restore(file)
+    for (const [file, imported] of forbidden) append(`packages/${file}`, `export * from '${imported}'`)
+    append('packages/client/src/client.test.ts', "import '@baton-lock/server'")
+    result = run(imports)
   }, 120_000)
 
-  test('the check fails', () => expect(said.status, said.output).not.toBe(0))
+  test.each(forbidden)('in %s of %s is found', (file, _, rule) => {
+    expect(result.status).not.toBe(0)
+    expect(result.output).toContain(`error ${rule}: packages/${file} → `)
+  })
 
-  test.each(forbidden)('%s is named', (_, file, imported, rule) => {
-    const path = imported.startsWith('.') ? join(dirname(`src/${file}`), imported) : imported.replace('node:', '')
-    expect(said.output).toContain(`error ${rule}: src/${file} → ${path}`)
+  test('of a test may be any', () => {
+    expect(result.output).not.toContain(': packages/client/src/client.test.ts → ')
   })
 })

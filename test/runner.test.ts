@@ -1,92 +1,59 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { needs, planOf, rounds } from '../scripts/test-plan.mjs'
+import { needs, planOf, testFiles } from '../scripts/test-plan.mjs'
 import { failuresIn } from '../scripts/test-report.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const files = ['src', 'test']
-  .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((name) => `${folder}/${name}`))
-  .filter((name) => name.endsWith('.test.ts'))
-const neededBy = (test: string) => needs.filter(({ tests }) => tests.includes(test)).map(({ name }) => name)
+const all = testFiles(root)
 
-test('every test file is in exactly one round', () => {
-  const runs = rounds.flat(2)
-  for (const file of files)
-    expect(
-      runs.filter(({ tests, except = [] }) => tests.some((path) => file.includes(path)) && !except.includes(file)),
-      file,
-    ).toHaveLength(1)
+const files = [
+  { path: 'packages/core/src/a.test.ts', needs: [] },
+  { path: 'packages/store-mysql/src/b.test.ts', needs: ['mariadb'] },
+  { path: 'test/e2e/c.test.ts', needs: ['openssl', 'strace'] },
+  { path: 'test/e2e/d.verify.test.ts', needs: ['mount'] },
+]
+const pathsOf = ({ rounds }: ReturnType<typeof planOf>) => rounds.flat().flatMap(({ paths }) => paths)
+
+test('every test file is run by exactly one of the two commands', () => {
+  const plans = [[], ['--verify']].map((args) => pathsOf(planOf({ files: all, missing: [], args })))
+  expect(plans.flat().sort()).toEqual(all.map(({ path }) => path))
 })
 
-/** What is never needed alone. */
-const COMPANIONS = ['my_print_defaults', 'etcdctl', 'ctr', 'docker-registry', '/dev/fuse']
-const MERGERFS = /examples\/containerd\/run|content-cluster\.ts|content-stage\.ts/
-const CONTAINERD = new RegExp(`${MERGERFS.source}|containerd-node\\.ts`)
-
-test('what needs a program stands in the table, and nothing else does', () => {
-  const signs: [program: string, sign: RegExp][] = [
-    ['mariadbd', /harness\/mariadb\.ts|from '\.\/mariadb\.ts'|'--store', 'mysql:'/],
-    ['etcd', /harness\/etcd\.ts|startEtcd\b|'--store', 'etcd:'|'KILL', 'etcd'/],
-    ['strace', /spawn(Sync)?\('strace'/],
-    ['tmux', /run\('tmux'/],
-    ['chromium', /from '\.\/browser\.ts'/],
-    ['promtool', /spawnSync\('promtool'/],
-    ['openssl', /unit\/certificates\.ts/],
-    ['the right to mount a disk', new RegExp(`spawnSync\\('mount'|${CONTAINERD.source}`)],
-    ['containerd', CONTAINERD],
-    ['mergerfs', MERGERFS],
-  ]
-  for (const file of files.filter((name) => name !== 'test/runner.test.ts')) {
-    const text = readFileSync(join(root, file), 'utf8')
-    const expected = signs.filter(([, sign]) => sign.test(text)).map(([program]) => program)
-    expect(
-      neededBy(file)
-        .filter((name) => !COMPANIONS.includes(name))
-        .sort(),
-      file,
-    ).toEqual(expected.sort())
-  }
-  for (const { tests } of needs) expect(files).toEqual(expect.arrayContaining([...tests]))
+test('what test files say they need is known', () => {
+  for (const file of all) for (const need of file.needs) expect(needs, file.path).toHaveProperty(need)
+  expect(all.filter((file) => file.needs.includes('etcd')).length).toBeGreaterThan(5)
 })
 
 test('with everything there, nothing is left out, and CI changes nothing', () => {
   for (const ci of [undefined, 'true'])
-    expect(planOf({ missing: [], ci })).toEqual({ rounds, leftOut: [], lines: [], isRefused: false })
+    expect(planOf({ files, missing: [], ci })).toMatchObject({ lines: [], isRefused: false })
 })
 
-test('what a missing program keeps from running is named, with the program and the way to get it', () => {
-  const {
-    rounds: planned,
-    leftOut,
-    lines,
-    isRefused,
-  } = planOf({ missing: ['strace', 'my_print_defaults', 'mariadbd'] })
-  expect([planned, isRefused]).toEqual([rounds, false])
-  expect([...leftOut].sort()).toEqual(
-    files.filter((file) => neededBy(file).some((name) => /mariadbd|strace/.test(name))).sort(),
-  )
-  const wants = 'for want of mariadbd and my_print_defaults (apt-get install mariadb-server-core mariadb-client-core)'
-  expect(lines).toContain(`left out: test/stores/mysql.test.ts, ${wants}`)
-  expect(lines).toContain('left out: test/e2e/file-sync-order.test.ts, for want of strace (apt-get install strace)')
+test('a file whose program is missing is left out by name, with the way to get it', () => {
+  const plan = planOf({ files, missing: ['my_print_defaults', 'mariadbd', 'strace'] })
+  expect(pathsOf(plan)).toEqual(['packages/core/src/a.test.ts'])
+  expect(plan.isRefused).toBe(false)
+  expect(plan.lines).toEqual([
+    'left out: packages/store-mysql/src/b.test.ts, which needs mariadbd and my_print_defaults (apt-get install mariadb-server-core mariadb-client-core)',
+    'left out: test/e2e/c.test.ts, which needs strace (apt-get install strace)',
+  ])
 })
 
 test('where nothing may be left out, such a plan is refused', () => {
   const missing = ['openssl']
-  expect(planOf({ missing }).isRefused).toBe(false)
-  expect(planOf({ missing, ci: '' }).isRefused).toBe(false)
-  expect(planOf({ missing, ci: 'true' }).isRefused).toBe(true)
-  expect(planOf({ missing, args: ['--all'] })).toMatchObject({ isRefused: true, rounds })
+  expect(planOf({ files, missing }).isRefused).toBe(false)
+  expect(planOf({ files, missing, ci: '' }).isRefused).toBe(false)
+  expect(planOf({ files, missing, ci: 'true' }).isRefused).toBe(true)
+  expect(planOf({ files, missing, args: ['--all'] }).isRefused).toBe(true)
+  expect(planOf({ files, missing, args: ['--verify'], ci: 'true' }).isRefused).toBe(false)
 })
 
-test('a part is run as asked for, and only what belongs to it is said to be left out', () => {
-  const missing = ['openssl', 'strace']
-  const part = planOf({ missing, args: ['test/sdk'] })
-  expect(part.rounds).toEqual([[[{ tests: ['test/sdk'], workers: 2 }]]])
-  expect(part.leftOut).toEqual(['test/sdk/certificates.test.ts'])
-  expect(planOf({ missing, args: ['test/sdk', '--bail=1'] }).leftOut).toEqual(planOf({ missing }).leftOut)
-  expect(planOf({ missing, args: ['src/core'], ci: 'true' })).toMatchObject({ leftOut: [], isRefused: false })
+test('a part is run as asked for, whichever command it belongs to', () => {
+  const part = planOf({ files, missing: ['openssl'], args: ['test/e2e', '--bail=1'] })
+  expect(pathsOf(part)).toEqual(['test/e2e/d.verify.test.ts'])
+  expect(part.flags).toEqual(['--bail=1'])
+  expect(part.lines).toHaveLength(1)
+  expect(planOf({ files, missing: ['openssl'], args: ['packages/core'], ci: 'true' }).isRefused).toBe(false)
 })
 
 test('each failure is told in a line with its file, and a file that cannot be run in one too', () => {

@@ -7,7 +7,7 @@ import { pushImage } from './image.mjs'
 import { ask, start, stopAll, until } from './processes.mjs'
 
 const NODES = ['node-a', 'node-b', 'node-c']
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../packages/baton-lock/dist/main.js', import.meta.url))
 const here = fileURLToPath(new URL('.', import.meta.url))
 // A short path: that of a socket has 107 bytes at most.
 const work = await mkdtemp('/tmp/baton-')

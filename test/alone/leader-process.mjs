@@ -1,5 +1,5 @@
 // One that wants to lead: writes with its fence while it leads, and tells on stdout, a line of JSON each.
-import { connect } from '../../dist/client/index.js'
+import { connect } from 'baton-lock'
 
 const [, , url, node, storage] = process.argv
 const say = (what) => process.stdout.write(`${JSON.stringify({ node, atMs: Date.now(), ...what })}\n`)

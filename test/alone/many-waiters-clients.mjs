@@ -1,4 +1,4 @@
-// The clients of many-waiters.test.ts, in a process of their own: plain sockets, so that ten thousand cost little here.
+// The clients of many-waiters.verify.test.ts, in a process of their own: plain sockets, so that ten thousand cost little here.
 // Told by lines on stdin what to do, says by lines of JSON on stdout what it saw.
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'

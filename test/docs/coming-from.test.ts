@@ -1,5 +1,5 @@
+import { type Baton, open } from 'baton-lock'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Baton, open } from '../../src/client/index.ts'
 import { readPage } from './page.ts'
 
 /* The JavaScript of docs/coming-from.md that uses Baton, as it stands there. Its shell lines: test/e2e/page-commands.test.ts. */

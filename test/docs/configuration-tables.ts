@@ -1,11 +1,11 @@
+import { contentNodeSchema, contentSettingsSchema } from '@baton-lock/containerd/config'
+import { defaultNamespacePolicy, plainOperation } from '@baton-lock/core/policy'
+import { QUOTAS } from '@baton-lock/protocol/limits'
+import { namespacePolicySchema, operationPolicySchema } from '@baton-lock/protocol/requests'
+import { fileOnlySettings } from 'baton-lock/cli/config/file'
+import { flagOf, type Setting, settingRows, variablesOf } from 'baton-lock/cli/config/serve-settings'
+import { examplesOf, storeTable } from 'baton-lock/store-table'
 import { z } from 'zod'
-import { fileOnlySettings } from '../../src/cli/config/file.ts'
-import { flagOf, type Setting, settingRows, variablesOf } from '../../src/cli/config/serve-settings.ts'
-import { contentNodeSchema, contentSettingsSchema } from '../../src/content/config.ts'
-import { defaultNamespacePolicy, plainOperation } from '../../src/core/policy.ts'
-import { QUOTAS } from '../../src/protocol/limits.ts'
-import { namespacePolicySchema, operationPolicySchema } from '../../src/protocol/requests.ts'
-import { examplesOf, storeTable } from '../../src/stores/table.ts'
 import { code, table } from './tables.ts'
 
 /* The tables of docs/configuration.md, from the code that reads the configuration. */

@@ -1,10 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readConfigFile } from 'baton-lock/cli/config/file'
 import { expect, onTestFinished, test } from 'vitest'
-import { readConfigFile } from '../../src/cli/config/file.ts'
 import { configurationTables } from './configuration-tables.ts'
 import { readPage, root } from './page.ts'
+import { readSources } from './sources.ts'
 import { expectTables } from './tables.ts'
 
 /* docs/configuration.md has the tables that the code makes. `npm run docs:configuration` writes them. */
@@ -35,12 +36,12 @@ test('the file that the page shows is one that the server takes', () => {
 })
 
 test('every variable that the code knows is on some page', () => {
-  const read = (folder: string, ending: string) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith(ending) && !/\.test\.|^testing\//.test(path))
-      .map((path) => readFileSync(join(root, folder, path), 'utf8'))
-      .join('\n')
-  const named = new Set(read('src', '.ts').match(/\b(?:BATON_[A-Z_]*[A-Z]|PORT|ALLOW_MULTI_NODE_DOWNLOAD)\b/g))
-  const pages = [read('docs', '.md'), ...['README.md', 'CONTRIBUTING.md'].map((path) => readPage(path).text)].join('\n')
-  expect([...named].filter((name) => !pages.includes(name))).toEqual([])
+  const named = new Set(readSources().match(/\b(?:BATON_[A-Z_]*[A-Z]|PORT|ALLOW_MULTI_NODE_DOWNLOAD)\b/g))
+  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.md'),
+  )
+  const pages = ['README.md', 'CONTRIBUTING.md', ...docs.map((path) => `docs/${path}`)].map(
+    (path) => readPage(path).text,
+  )
+  expect([...named].filter((name) => !pages.some((text) => text.includes(name)))).toEqual([])
 })

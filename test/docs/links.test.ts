@@ -5,7 +5,7 @@ import { pageOf, root } from './page.ts'
 
 /* Every link within the repository leads somewhere: to a file that is there, and to a heading that it has. */
 
-const FOLDERS = ['docs', 'deploy', 'examples', 'test/scenarios']
+const FOLDERS = ['docs', 'deploy', 'examples', 'packages/core/scenarios']
 
 const isPage = (path: string) => path.endsWith('.md')
 const pages = [
@@ -15,6 +15,9 @@ const pages = [
       .filter(isPage)
       .map((path) => `${folder}/${path}`),
   ),
+  ...readdirSync(join(root, 'packages'))
+    .map((name) => `packages/${name}/README.md`)
+    .filter((path) => existsSync(join(root, path))),
 ]
 
 type Tree = (path: string) => string | undefined

@@ -1,5 +1,5 @@
+import { families } from '@baton-lock/server/metrics/families'
 import { test } from 'vitest'
-import { families } from '../../src/server/metrics/families.ts'
 import { code, expectTables, table } from './tables.ts'
 
 /* docs/operations.md and the code say the same of every metric. */

@@ -1,17 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { errors } from '@baton-lock/protocol/errors'
 import { expect, test } from 'vitest'
-import { errors } from '../../src/protocol/errors.ts'
 import { readPage, root } from './page.ts'
+import { readSources } from './sources.ts'
 
 /* docs/operations.md quotes the log, error codes and figures as they are. Its commands: test/e2e/page-commands.test.ts. */
 
 const page = readPage('docs/operations.md')
 const section = (heading: string) => page.text.split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!
-const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
-  .map((path) => readFileSync(join(root, 'src', path), 'utf8'))
-  .join('\n')
+const sources = readSources()
 
 test('every sentence of the log and every code that it names is said by the code', () => {
   const cells = [...section('When something goes wrong').matchAll(/^\| (.*?) \|/gm)].map(([, cell]) => cell!)

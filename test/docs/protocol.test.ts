@@ -1,15 +1,15 @@
+import type { RequestType } from '@baton-lock/protocol'
+import type { GatheredEvent, StreamedEvent } from '@baton-lock/protocol/events'
+import { requestSchemas } from '@baton-lock/protocol/requests'
+import { routes } from '@baton-lock/protocol/routes'
+import { routeAccess } from '@baton-lock/server/auth/roles'
+import { newWorld } from '@baton-lock/test-support/server-world'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { GatheredEvent, StreamedEvent } from '../../src/protocol/events.ts'
-import type { RequestType } from '../../src/protocol/index.ts'
-import { requestSchemas } from '../../src/protocol/requests.ts'
-import { routes } from '../../src/protocol/routes.ts'
-import { routeAccess } from '../../src/server/roles.ts'
-import { newWorld } from '../../src/testing/unit/server-world.ts'
 import { readPage } from './page.ts'
 import { code, expectTables, table } from './tables.ts'
 
-/* docs/protocol.md and the code say the same. Of its error table that is shown by src/protocol/errors.test.ts. */
+/* docs/protocol.md and the code say the same. Of its error table that is shown by packages/protocol/src/errors.test.ts. */
 
 const path = 'docs/protocol.md'
 const page = readPage(path)
@@ -79,9 +79,9 @@ describe('what is shown of requests', () => {
   const gets = [...shell.matchAll(/^curl "?\$B(\/v1[^\s"]+)"?(?= |$)(?! +-[dH])/gm)]
 
   test.each(posts.map(([, put, path, body]) => [path!, body!, put]))('%s takes %s', async (path, body, put) => {
-    const { app } = newWorld()
-    const reply = await app.inject({ method: put ? 'PUT' : 'POST', url: path, payload: body })
-    expect(reply.json()).not.toMatchObject({
+    const { send } = newWorld()
+    const reply = await send({ method: put ? 'PUT' : 'POST', path, body })
+    expect(reply.body).not.toMatchObject({
       code: expect.stringMatching(/^(bad-request|not-found|unknown-operation)$/),
     })
   })

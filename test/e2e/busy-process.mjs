@@ -1,11 +1,8 @@
 // A server that can be kept busy: for every SIGUSR2 it works for five seconds of processor time, in one turn of its event loop.
-import { buildApp, listen, Service, systemClock } from '../../dist/server/index.js'
-import { openMemoryStore } from '../../dist/stores/memory/index.js'
+import { startServer } from 'baton-lock/server'
 
-const clock = systemClock()
-const service = new Service({ store: openMemoryStore({ clock }) })
-const app = buildApp({ service })
-process.stdout.write(`listening on ${await listen(app, { port: 0 })}\n`)
+const { url } = await startServer({ store: 'memory:', port: 0 })
+process.stdout.write(`listening on ${url}\n`)
 
 const usedMs = () => {
   const { user, system } = process.cpuUsage()

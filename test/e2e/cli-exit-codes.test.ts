@@ -1,21 +1,11 @@
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { baton, killRest, openFolder, startServer, type TestServer, until } from './cli-process.ts'
+import { describe, expect, test } from 'vitest'
+import { baton, serverOfFile, startServer, until } from './cli-process.ts'
 
 /** The exit codes of design.md, one by one. */
 
-let server: TestServer
-const folder = openFolder()
-
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(async () => {
-  await server.stop()
-  killRest()
-  folder.remove()
-})
+const { server, folder } = serverOfFile()
 
 const sh = (script: string) => ['--', 'sh', '-c', script]
 const begun = (name: string) => until(`${name} has begun`, () => folder.read(name) !== '')

@@ -1,27 +1,12 @@
 import { createHash } from 'node:crypto'
-import { statSync, writeFileSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { request } from 'node:http'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { baton, killRest, openFolder, startServer, type TestServer, troubleIn, until } from './cli-process.ts'
+import { describe, expect, test } from 'vitest'
+import { baton, serverOfFile, startServer, troubleIn, until } from './cli-process.ts'
 
 /** What somebody else does to a server, or writes into it, and what comes of it. */
 
-const folder = openFolder()
-let server: TestServer
-
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(async () => {
-  await server.stop()
-  killRest()
-  folder.remove()
-})
-
-function file(name: string, text: string): string {
-  writeFileSync(folder.path(name), text)
-  return folder.path(name)
-}
+const { server, folder } = serverOfFile()
 
 function post(
   url: string,
@@ -64,7 +49,7 @@ describe.concurrent('tokens', () => {
     ['an empty file', '', /tokens: there is none; /],
     ['no nodes', `[[tokens]]\nsha256 = "${sha256}"\nrole = "node"`, /tokens\.0\.nodes: .*write nodes = \["node-a"\]/],
   ])('%s: 64, and a sentence', async (name, text, sentence) => {
-    const tokens = file(`${name}.toml`, text)
+    const tokens = folder.write(`${name}.toml`, text)
     const { code, stdout, stderr } = await baton(['serve', '--port', '0', '--store', 'memory:', '--tokens', tokens])
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' })
     expect(stderr).toMatch(sentence)
@@ -72,7 +57,10 @@ describe.concurrent('tokens', () => {
   })
 
   test('that are guessed one after another are slowed down and told of, and a good one is not', async () => {
-    const own = await startServer(['--tokens', file('good.toml', `[[tokens]]\nsha256 = "${sha256}"\nrole = "admin"`)])
+    const own = await startServer([
+      '--tokens',
+      folder.write('good.toml', `[[tokens]]\nsha256 = "${sha256}"\nrole = "admin"`),
+    ])
     const by = async (token: string) => {
       const startMs = Date.now()
       const ask = { operation: 'lock', resource: 'x', node: 'a' }
@@ -133,7 +121,9 @@ describe.concurrent('what others wrote', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line))
-    expect(told).toContainEqual(expect.objectContaining({ type: 'ended', node: NODE, error: evil }))
+    expect(told).toContainEqual(
+      expect.objectContaining({ type: 'ended', node: NODE, outcome: { outcome: 'failure', error: evil } }),
+    )
 
     for (const args of [['status'], ['status', resource], ['refs', 'list'], ['refs', 'list', resource]]) {
       const { stdout } = await server.baton(...args)
@@ -173,17 +163,17 @@ describe.concurrent('what others wrote', () => {
     const shown = await own.baton('policy', 'show')
     const exact = JSON.parse(harmless((await own.baton('policy', 'show', '--json')).stdout))
     expect(exact.policy.namespaces.default.operations['o\u202ep'].attempts).toBe(3)
-    const again = await own.baton('policy', 'apply', file('shown.toml', harmless(shown.stdout)), '--prune')
+    const again = await own.baton('policy', 'apply', folder.write('shown.toml', harmless(shown.stdout)), '--prune')
     expect(again.stdout).toMatch(/^nothing to change/)
     await own.stop()
   })
 })
 
-describe.concurrent('the hooks of the tests', () => {
-  test('the history is for its owner alone, and a server that does not sync says so loudly', async () => {
+describe.concurrent('the history of a recorded server', () => {
+  test('is for its owner alone', async () => {
     const path = folder.path('history.jsonl')
-    const own = await startServer([], { BATON_HISTORY: path, BATON_TEST_NO_SYNC: '1' })
+    const own = await startServer([], { BATON_HISTORY: path })
     expect(statSync(path).mode & 0o777).toBe(0o600)
-    expect((await own.stop()).stderr).toMatch(/^baton: WARNING: BATON_TEST_NO_SYNC is set, .*NOT safe on the disk.*\n/)
+    await own.stop()
   })
 })

@@ -1,23 +1,7 @@
-import { writeFileSync } from 'node:fs'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { killRest, openFolder, startServer, type TestServer } from './cli-process.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { serverOfFile } from './cli-process.ts'
 
-let server: TestServer
-const folder = openFolder()
-
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(async () => {
-  await server.stop()
-  killRest()
-  folder.remove()
-})
-
-function file(name: string, text: string): string {
-  writeFileSync(folder.path(name), text)
-  return folder.path(name)
-}
+const { server, folder } = serverOfFile()
 
 const policy = (...args: string[]) => server.baton('policy', ...args)
 /** Without a process of its own: it is asked for often. */
@@ -69,7 +53,7 @@ describe('baton policy', () => {
   test('apply leaves what the file does not name; --dry-run changes nothing; --prune makes it exactly the file', async () => {
     await policy('set', 'bake.attempts=1', 'queueLimit=5')
     const { version } = await shown()
-    const path = file('p.toml', '[policy.namespaces.default.operations.compile]\nattempts = 3\n')
+    const path = folder.write('p.toml', '[policy.namespaces.default.operations.compile]\nattempts = 3\n')
     const added = 'added    compile: attempts=3'
     const dry = await policy('apply', path, '--dry-run')
     expect(lines(dry.stdout)).toEqual([added, `nothing was changed (--dry-run): the policy is at version ${version}`])
@@ -87,9 +71,9 @@ describe('baton policy', () => {
   })
 
   test('what show prints can be applied, and a version in it is compared', async () => {
-    const toml = file('shown.toml', (await policy('show')).stdout)
+    const toml = folder.write('shown.toml', (await policy('show')).stdout)
     expect((await policy('apply', toml)).stdout).toMatch(/^nothing to change/)
-    const json = file('shown.json', (await policy('show', '--json')).stdout)
+    const json = folder.write('shown.json', (await policy('show', '--json')).stdout)
     expect((await policy('apply', json, '--prune')).stdout).toMatch(/^nothing to change/)
     await policy('set', 'compile.attempts=3')
     for (const stale of await Promise.all([policy('apply', json), policy('apply', json, '--dry-run')])) {
@@ -99,7 +83,7 @@ describe('baton policy', () => {
   })
 
   test('a file with what there is not: 64, with the place', async () => {
-    const path = file('bad.toml', '[policy.namespaces.default]\nexclusion = "world"\n')
+    const path = folder.write('bad.toml', '[policy.namespaces.default]\nexclusion = "world"\n')
     const { code, stderr } = await policy('apply', path, '--dry-run')
     expect(code).toBe(64)
     expect(stderr).toMatch(/bad\.toml has to be changed: namespaces\.default\.exclusion/)

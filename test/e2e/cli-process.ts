@@ -1,66 +1,29 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { PROGRAMS } from '@baton-lock/faults/programs'
+import { type End, Processes, type Started, type StartOptions } from '@baton-lock/test-support/processes'
+import { afterAll, beforeAll } from 'vitest'
 
-/** The built product as processes of its own, each ended by its pid. */
+/** The built product as processes of its own. */
 
-export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+export type { End } from '@baton-lock/test-support/processes'
+export type Running = Started
+export const MAIN = PROGRAMS.baton
 
-export interface End {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-export interface Running {
-  readonly pid: number
-  readonly ended: Promise<End>
-  stdout(): string
-  stderr(): string
-  kill(signal: NodeJS.Signals): void
-}
-
-const children = new Set<ChildProcess>()
+const LISTENING = /^baton listening on (\S+)\n/
+/** All that a test file has started. */
+export const processes = new Processes()
 
 export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
-  return startProgram(process.execPath, [MAIN, ...args], { env })
+  const main = env.BATON_HISTORY === undefined ? MAIN : PROGRAMS.recordedServer
+  return startProgram(process.execPath, [main, ...args], { env })
 }
 
 /** Any program beside the product, e.g. one that uses it. */
-export function startProgram(
-  program: string,
-  args: readonly string[],
-  { env = {}, cwd }: { readonly env?: NodeJS.ProcessEnv; readonly cwd?: string } = {},
-): Running {
+export function startProgram(program: string, args: readonly string[], options?: StartOptions): Running {
   if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run \`npm run build\` first`)
-  const child = spawn(program, args, {
-    env: { ...cleanEnvironment(), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    cwd,
-  })
-  children.add(child)
-  let stdout = ''
-  let stderr = ''
-  child.stdout.on('data', (text) => {
-    stdout += text
-  })
-  child.stderr.on('data', (text) => {
-    stderr += text
-  })
-  // `exit`, not `close`: what a killed run has started may live on and keep the pipes open.
-  const ended = new Promise<End>((resolve) =>
-    child.on('exit', (code) => setTimeout(() => resolve({ code, stdout, stderr }), 20)),
-  )
-  void ended.then(() => children.delete(child))
-  return {
-    pid: child.pid ?? 0,
-    ended,
-    stdout: () => stdout,
-    stderr: () => stderr,
-    kill: (signal) => void child.kill(signal),
-  }
+  return processes.start(program, args, options)
 }
 
 /** Runs one command line to its end. */
@@ -75,16 +38,14 @@ export interface TestServer {
   baton(...args: string[]): Promise<End>
   start(...args: string[]): Running
   stop(): Promise<End>
+  /** As a crash would end it. */
+  kill(): Promise<void>
 }
 
-export async function startServer(args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<TestServer> {
-  const server = start(['serve', '--port', '0', '--store', 'memory:', ...args], env)
-  const listening = until('the server listens', () => /^baton listening on (\S+)\n/.exec(server.stdout())?.[1])
-  const died = server.ended.then(({ code, stderr }) => {
-    throw new Error(`the server ended with ${code}: ${stderr}`)
-  })
-  died.catch(() => {})
-  const url = await Promise.race([listening, died])
+/** On memory, on any port, unless the flags name others. */
+export async function startServer(flags: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<TestServer> {
+  const server = start(['serve', '--port', '0', '--store', 'memory:', ...flags], env)
+  const url = await urlOf(server)
   const own = { BATON_SERVER: url }
   return {
     url,
@@ -95,7 +56,40 @@ export async function startServer(args: readonly string[] = [], env: NodeJS.Proc
       server.kill('SIGTERM')
       return server.ended
     },
+    kill: () => server.end(),
   }
+}
+
+/** Where a server listens, once it does. */
+export async function urlOf(server: Running): Promise<string> {
+  return (await server.says(LISTENING))[1]!
+}
+
+/** A server and a folder for the tests of a file. Both are gone after the last one. */
+export function serverOfFile(flags: () => readonly string[] = () => []) {
+  const folder = openFolder()
+  let started: TestServer
+  beforeAll(async () => {
+    started = await startServer(flags())
+  })
+  afterAll(async () => {
+    await started.stop()
+    killRest()
+    folder.remove()
+  })
+  const server: TestServer = {
+    get url() {
+      return started.url
+    },
+    get process() {
+      return started.process
+    },
+    baton: (...args) => started.baton(...args),
+    start: (...args) => started.start(...args),
+    stop: () => started.stop(),
+    kill: () => started.kill(),
+  }
+  return { server, folder }
 }
 
 /** An entry of a server's log. */
@@ -134,6 +128,11 @@ export function openFolder() {
   const path = mkdtempSync(join(tmpdir(), 'baton-cli-'))
   return {
     path: (name: string) => join(path, name),
+    /** Returns its path. */
+    write: (name: string, text: string) => {
+      writeFileSync(join(path, name), text)
+      return join(path, name)
+    },
     read: (name: string) => (existsSync(join(path, name)) ? readFileSync(join(path, name), 'utf8') : ''),
     remove: () => rmSync(path, { recursive: true }),
   }
@@ -141,10 +140,5 @@ export function openFolder() {
 
 /** What a test that failed has left. */
 export function killRest(): void {
-  for (const child of children) child.kill('SIGKILL')
-}
-
-function cleanEnvironment(): NodeJS.ProcessEnv {
-  const ours = (name: string) => name.startsWith('BATON_') || name === 'PORT' || name === 'ALLOW_MULTI_NODE_DOWNLOAD'
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours(name)))
+  processes.killAll()
 }

@@ -1,37 +1,33 @@
+// needs: openssl
 import { createHash } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newAuthority, newCertificate } from '../../src/testing/unit/certificates.ts'
-import { baton, killRest, openFolder, startServer, type TestServer } from './cli-process.ts'
+import { newAuthority, newCertificate } from '@baton-lock/test-support/certificates'
+import { describe, expect, test } from 'vitest'
+import { baton, serverOfFile } from './cli-process.ts'
 
 /** A server that wants a token and a certificate, and what those without one are told. */
 
-const folder = openFolder()
+const { server, folder } = serverOfFile(secured)
 const authority = newAuthority()
 const sha256 = createHash('sha256').update('secret').digest('hex')
-let server: TestServer
 
-function file(name: string, text: string): string {
-  writeFileSync(folder.path(name), text)
-  return folder.path(name)
-}
-
-const ca = file('ca.pem', authority.cert)
+const ca = folder.write('ca.pem', authority.cert)
 const own = newCertificate({ by: authority })
-const tls = { BATON_CA: ca, BATON_CERT: file('own.pem', own.cert), BATON_KEY: file('own.key', own.key) }
+const tls = { BATON_CA: ca, BATON_CERT: folder.write('own.pem', own.cert), BATON_KEY: folder.write('own.key', own.key) }
 const flags = ['--tls-ca', tls.BATON_CA, '--tls-cert', tls.BATON_CERT, '--tls-key', tls.BATON_KEY]
 
-beforeAll(async () => {
+function secured(): string[] {
   const { cert, key } = newCertificate({ by: authority })
-  const tokens = file('tokens.toml', `[[tokens]]\nsha256 = "${sha256}"\nrole = "admin"\n`)
-  const files = ['--tls-cert', file('server.pem', cert), '--tls-key', file('server.key', key), '--tls-ca', ca]
-  server = await startServer(['--tokens', tokens, ...files])
-})
-afterAll(async () => {
-  await server.stop()
-  killRest()
-  folder.remove()
-})
+  const tokens = folder.write('tokens.toml', `[[tokens]]\nsha256 = "${sha256}"\nrole = "admin"\n`)
+  const files = [
+    '--tls-cert',
+    folder.write('server.pem', cert),
+    '--tls-key',
+    folder.write('server.key', key),
+    '--tls-ca',
+    ca,
+  ]
+  return ['--tokens', tokens, ...files]
+}
 
 const status = (env: NodeJS.ProcessEnv, ...args: string[]) =>
   baton(['status', ...args], { BATON_SERVER: server.url, ...env })
@@ -75,7 +71,7 @@ describe.concurrent('to a server with TLS and tokens', () => {
   test('files that are not there, or do not go together: 64', async () => {
     const ends = await Promise.all([
       status({ BATON_CA: '/no/such.pem' }),
-      status({ BATON_CA: file('no.pem', 'no certificate') }),
+      status({ BATON_CA: folder.write('no.pem', 'no certificate') }),
       status({ BATON_CERT: tls.BATON_CERT }),
     ])
     expect(ends.map(({ code }) => code)).toEqual([64, 64, 64])

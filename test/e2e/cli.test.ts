@@ -1,18 +1,8 @@
 import { writeFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { killRest, openFolder, startServer, type TestServer, until } from './cli-process.ts'
+import { describe, expect, test } from 'vitest'
+import { serverOfFile, until } from './cli-process.ts'
 
-let server: TestServer
-const folder = openFolder()
-
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(async () => {
-  await server.stop()
-  killRest()
-  folder.remove()
-})
+const { server, folder } = serverOfFile()
 
 const sh = (script: string) => ['--', 'sh', '-c', script]
 /** A command that says that it has begun, then waits for a file to end it. */

@@ -1,5 +1,6 @@
+// needs: etcd
+import { type EtcdCluster, startEtcd } from '@baton-lock/faults/harness/etcd'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type EtcdCluster, startEtcd } from '../../src/testing/harness/etcd.ts'
 import { baton, killRest, openFolder, type Running, start, startServer, type TestServer, until } from './cli-process.ts'
 
 /* The built product over three members of etcd: servers that keep nothing themselves, and any of which may die. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
+import { type Baton, connect, open } from 'baton-lock'
 import { expect, test, vi } from 'vitest'
-import { type Baton, connect, open } from '../../src/client/index.ts'
 import { until } from './cli-process.ts'
 import { ExampleRuns, endWell, openDay } from './example-runs.ts'
 
@@ -74,7 +74,7 @@ export function exampleCases(url: () => string, { days = 2 } = {}): void {
   )
 
   test(
-    // How soon is measured by test/alone/lead.test.ts.
+    // test/alone/lead.verify.test.ts measures how soon.
     'leader: a standby takes over from one that was killed, twice; a standby and the leader stop when told',
     on(async ({ baton, runs }) => {
       const standbys = new Map(

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { type AskOptions, type Baton, type Grant, SkippedError, UnavailableError } from '@baton-lock/client'
 import { expect } from 'vitest'
-import { type AskOptions, type Baton, type Grant, SkippedError, UnavailableError } from '../../src/client/index.ts'
 import { openFolder, type Running, startProgram, until } from './cli-process.ts'
 
 /** Programs of `examples/` as real processes, and what they wrote down about what they did. */

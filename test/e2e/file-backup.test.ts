@@ -1,16 +1,16 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Baton, connect } from '@baton-lock/client'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { type Baton, connect } from '../../src/client/index.ts'
-import { baton } from './cli-process.ts'
-import { type FileServer, fileStores, serve } from './file-server.ts'
+import { baton, start, type TestServer, until } from './cli-process.ts'
+import { fileStores, serve } from './file-server.ts'
 
 const { newDirectory } = fileStores()
 
 const clients: Baton[] = []
 afterAll(() => Promise.all(clients.map((client) => client.close())))
 
-async function clientOf({ url }: FileServer, node: string): Promise<Baton> {
+async function clientOf({ url }: TestServer, node: string): Promise<Baton> {
   const client = await connect(url, { node, onNotice: () => {}, whenUnavailable: 'fail' })
   clients.push(client)
   return client
@@ -24,7 +24,7 @@ interface Load {
 }
 
 /** Clients that take one lock in turn, and whose work leaves something behind each time. */
-async function load(server: FileServer): Promise<Load> {
+async function load(server: TestServer): Promise<Load> {
   let isOver = false
   const load: Load = {
     acknowledged: [],
@@ -52,6 +52,14 @@ async function load(server: FileServer): Promise<Load> {
 
 const counted = /: (\d+) resources, \d+ grants, \d+ waiters and (\d+) sessions; the last change is of \d{4}-/
 
+const backup = ({ url }: TestServer, to: string, ...flags: string[]) =>
+  baton(['store', 'backup', to, '--server', url, ...flags])
+
+async function stop({ process }: TestServer): Promise<void> {
+  process.kill('SIGTERM')
+  await process.ended
+}
+
 test('a backup under load has all that was acknowledged before, and restored elsewhere it gives no fence twice', async () => {
   const directory = newDirectory()
   const server = await serve(directory)
@@ -59,9 +67,9 @@ test('a backup under load has all that was acknowledged before, and restored els
   const loaded = await load(server)
   const target = newDirectory()
   const before = [...loaded.acknowledged]
-  const copied = await baton(['store', 'backup', directory, '--to', target])
+  const copied = await backup(server, target)
   expect(copied).toMatchObject({ code: 0, stderr: '' })
-  expect(copied.stdout).toContain(`${directory} was copied to ${target}: `)
+  expect(copied.stdout).toContain(`the store was written to ${target}: `)
   const [, resources, sessions] = counted.exec(copied.stdout)!
   expect(Number(resources)).toBeGreaterThanOrEqual(before.length)
   expect(sessions).toBe('6')
@@ -70,15 +78,14 @@ test('a backup under load has all that was acknowledged before, and restored els
   await loaded.stop()
   await server.kill()
 
-  expect(readdirSync(target).sort()).toEqual(['fences', 'format', 'id', 'log-0'])
-  for (const name of readdirSync(target)) expect(statSync(join(target, name)).mode & 0o777).toBe(0o600)
-  expect(statSync(target).mode & 0o777).toBe(0o700)
+  expect(statSync(target).mode & 0o777).toBe(0o600)
   expect(await baton(['store', 'check', target])).toMatchObject({ code: 0 })
 
   const elsewhere = newDirectory()
-  const restored = await baton(['store', 'restore', elsewhere, '--from', target])
+  const restored = await baton(['store', 'restore', target, '--store', `file:${elsewhere}`])
   expect(restored).toMatchObject({ code: 0, stderr: '' })
   expect(restored.stdout).toContain(`${target} was restored to ${elsewhere}: ${resources} resources`)
+  for (const name of readdirSync(elsewhere)) expect(statSync(join(elsewhere, name)).mode & 0o777).toBe(0o600)
   const second = await serve(elsewhere)
   onTestFinished(() => second.kill())
   const client = await clientOf(second, 'z')
@@ -97,60 +104,68 @@ test('what cannot be done is refused with a sentence, and nothing is touched', a
   const server = await serve(directory)
   onTestFinished(() => server.kill())
   await (await clientOf(server, 'a')).references.add('r')
-  expect((await baton(['store', 'backup', directory, '--to', target])).code).toBe(0)
+  expect((await backup(server, target)).code).toBe(0)
   const said = async (...args: string[]) => {
     const { code, stdout, stderr } = await baton(['store', ...args])
     expect(stdout).toBe('')
     return { code, stderr }
   }
-  expect(await said('backup', directory, '--to', target)).toEqual({
+  expect(await said('backup', target, '--server', server.url)).toEqual({
     code: 69,
-    stderr: `baton: ${target} has a store or a backup in it already: name another with --to\n`,
+    stderr: `baton: ${target} is there already: name another file\n`,
   })
-  expect(await said('restore', directory, '--from', target, '--force')).toEqual({
+  const inUse = `baton: ${directory} is in use by process ${server.process.pid}; end that one, or choose another directory`
+  expect(await said('backup', `${target}-2`, '--store', `file:${directory}`)).toEqual({
     code: 69,
-    stderr: `baton: ${directory} is in use by process ${server.process.pid}; end that one, or choose another directory\n`,
+    stderr: `${inUse}; while a server has it open, name that with --server\n`,
   })
-  server.process.kill('SIGTERM')
-  await server.process.ended
-  expect(await said('restore', directory, '--from', target)).toEqual({
+  expect(await said('restore', target, '--store', `file:${directory}`, '--force')).toEqual({
     code: 69,
-    stderr: `baton: ${directory} has a store in it: --force puts it aside, or name another directory\n`,
+    stderr: `${inUse}\n`,
   })
-  const log = join(target, 'log-0')
-  const bytes = readFileSync(log)
-  bytes[bytes.indexOf('"restart"')]! ^= 0x10
-  writeFileSync(log, bytes)
+  await stop(server)
+  expect(await said('backup', `${target}-2`, '--server', server.url)).toMatchObject({
+    code: 69,
+    stderr: expect.stringMatching(/ does not answer \(.*\); see that it runs/),
+  })
+  expect(await said('restore', target, '--store', `file:${directory}`)).toEqual({
+    code: 69,
+    stderr: `baton: ${directory} has a store in it: --force moves it aside, or name another directory\n`,
+  })
+  const bytes = readFileSync(target)
+  bytes[bytes.indexOf('"references"')]! ^= 0x10
+  writeFileSync(target, bytes)
   const fresh = newDirectory()
-  expect(await said('restore', fresh, '--from', target)).toMatchObject({
+  expect(await said('restore', target, '--store', `file:${fresh}`)).toMatchObject({
     code: 69,
-    stderr: expect.stringMatching(/^baton: log-0 in \S+ is damaged at byte 0, record 1: [^\n]+\n$/),
+    stderr: expect.stringMatching(
+      /^baton: \S+ cannot be restored: \S+ in \S+ is damaged at byte \d+: [^\n]+; use another backup\n$/,
+    ),
   })
   expect(existsSync(fresh)).toBe(false)
+  expect(await said('check', target)).toMatchObject({ code: 1, stderr: expect.stringContaining('use another backup') })
   for (const args of [
-    ['backup', directory],
-    ['restore', directory],
-    ['backup', directory, '--to', ''],
+    ['backup'],
+    ['backup', ''],
+    ['backup', target, '--server', 'http://127.0.0.1:1', '--store', `file:${directory}`],
+    ['restore'],
   ])
     expect((await said(...args)).code).toBe(64)
-}, 30_000)
+}, 60_000)
 
-test('--force puts the old store aside, --as-copy makes another one of it', async () => {
+test('--force moves the old store aside, --as-copy makes another one of it', async () => {
   const directory = newDirectory()
   const server = await serve(directory)
   await (await clientOf(server, 'a')).references.add('r')
-  server.process.kill('SIGTERM')
-  await server.process.ended
-  const folder = newDirectory()
-  // While no server runs, and to a directory that is there: each has its own by the time.
-  await baton(['store', 'backup', directory, '--to', join(folder, 'first')])
-  const { stdout } = await baton(['store', 'backup', '--store', `file:${directory}`, '--to', folder])
-  const [, place] = /was copied to (\S+\/baton-\d{8}T\d{6}Z): 1 resources/.exec(stdout)!
-  const forced = await baton(['store', 'restore', directory, '--from', place!, '--force'])
-  const [, aside] = /^the store that was in \S+ was put aside as (\S+\/replaced-\d{8}T\d{6}Z)\n/.exec(forced.stdout)!
+  await stop(server)
+  const target = newDirectory()
+  const { stdout } = await baton(['store', 'backup', target, '--store', `file:${directory}`])
+  expect(stdout).toContain(`${directory} was written to ${target}: 1 resources`)
+  const forced = await baton(['store', 'restore', target, '--store', `file:${directory}`, '--force'])
+  const [, aside] = /^the store that was in \S+ was moved to (\S+\/replaced-\d{8}T\d{6}Z)\n/.exec(forced.stdout)!
   expect(readdirSync(aside!).sort()).toEqual(['fences', 'format', 'id', 'log-0'])
   const copy = newDirectory()
-  const copied = await baton(['store', 'restore', '--store', `file:${copy}`, '--from', place!, '--as-copy'])
+  const copied = await baton(['store', 'restore', target, '--store', `file:${copy}`, '--as-copy'])
   expect(copied.stdout).toContain('it is a store of its own')
   const idOf = async (of: string) => {
     const each = await serve(of)
@@ -161,17 +176,31 @@ test('--force puts the old store aside, --as-copy makes another one of it', asyn
   const [again, other] = [await idOf(directory), await idOf(copy)]
   expect(again).toBe(readFileSync(join(aside!, 'id'), 'utf8').trim())
   expect(other).not.toBe(again)
-}, 30_000)
+}, 60_000)
 
-test.each(['backup --to', 'restore --from'])(
+test('a server that has another store says that it is backed up otherwise', async () => {
+  const server = start(['serve', '--port', '0', '--store', 'memory:'])
+  onTestFinished(async () => {
+    server.kill('SIGKILL')
+    await server.ended
+  })
+  const url = await until('the server listens', () => /^baton listening on (\S+)\n/.exec(server.stdout())?.[1])
+  expect(await baton(['store', 'backup', newDirectory(), '--server', url])).toMatchObject({
+    code: 64,
+    stdout: '',
+    stderr: 'baton: The store of this server is backed up by its own means; see docs/operations.md.\n',
+  })
+})
+
+test.each(['backup', 'restore'])(
   'store %s of a database says how, and no password; of memory: why not',
   async (tool) => {
-    const database = await baton(['store', ...tool.split(' '), 'x', '--store', 'mysql://u:secret@nowhere.example/db'])
+    const database = await baton(['store', tool, 'x', '--store', 'mysql://u:secret@nowhere.example/db'])
     expect(database).toMatchObject({ code: 64, stdout: '' })
     expect(database.stderr).toMatch(/end all servers, `mysql DATABASE < FILE`, then `baton store raise-fences URL`/)
-    if (tool.startsWith('backup')) expect(database.stderr).toContain('`mysqldump --single-transaction DATABASE > FILE`')
+    if (tool === 'backup') expect(database.stderr).toContain('`mysqldump --single-transaction DATABASE > FILE`')
     expect(database.stderr).not.toContain('secret')
-    const memory = await baton(['store', ...tool.split(' '), 'x', '--store', 'memory:'])
+    const memory = await baton(['store', tool, 'x', '--store', 'memory:'])
     expect(memory).toMatchObject({ code: 64, stderr: expect.stringContaining('nothing to back up') })
   },
 )

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
-import { killRest, type Running, start, until } from './cli-process.ts'
+import { killRest, startServer, type TestServer } from './cli-process.ts'
 
 /** A folder of the test file's own for file stores, which goes with it, as do their servers. Files may share this module. */
 export function fileStores(): { readonly folder: string; newDirectory(): string } {
@@ -15,23 +15,8 @@ export function fileStores(): { readonly folder: string; newDirectory(): string 
   return { folder, newDirectory: () => join(folder, `${++directories}`) }
 }
 
-export interface FileServer {
-  readonly url: string
-  readonly process: Running
-  kill(): Promise<void>
-}
-
-export async function serve(directory: string, port = '0', flags: readonly string[] = []): Promise<FileServer> {
-  const process = start(['serve', '--port', port, '--store', `file:${directory}`, ...flags])
-  const url = await until('the server listens', () => /^baton listening on (\S+)\n/.exec(process.stdout())?.[1])
-  return {
-    url,
-    process,
-    async kill() {
-      process.kill('SIGKILL')
-      await process.ended
-    },
-  }
+export function serve(directory: string, port = '0', flags: readonly string[] = []): Promise<TestServer> {
+  return startServer(['--port', port, '--store', `file:${directory}`, ...flags])
 }
 
 export async function post(

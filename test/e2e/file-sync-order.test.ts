@@ -1,14 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+// needs: strace
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { PROGRAMS } from '@baton-lock/faults/programs'
 import { expect, test } from 'vitest'
+import { startProgram, urlOf } from './cli-process.ts'
 import { fileStores, post } from './file-server.ts'
 import { syncOrder } from './sync-order.ts'
 
 const { newDirectory } = fileStores()
-
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 
 test('no reply and no event leaves before the sync that covers it', async () => {
   const { followed, early } = await traced({})
@@ -27,15 +25,12 @@ async function traced(env: NodeJS.ProcessEnv): Promise<ReturnType<typeof syncOrd
   const directory = newDirectory()
   const trace = `${directory}.trace`
   const watched = 'trace=read,write,writev,pwrite64,fdatasync'
-  const args = ['-f', '-qq', '-s', '100000', '-e', watched, '-o', trace, process.execPath, MAIN]
-  const tracer = spawn('strace', [...args, 'serve', '--port', '0', '--store', `file:${directory}`], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-    detached: true,
-  })
+  const args = ['-f', '-qq', '-s', '100000', '-e', watched, '-o', trace, process.execPath, PROGRAMS.recordedServer]
+  // strace and what it starts are a group.
+  const options = { env, isGroup: true }
+  const tracer = startProgram('strace', [...args, 'serve', '--port', '0', '--store', `file:${directory}`], options)
   try {
-    const [line] = await once(tracer.stdout, 'data')
-    const url = /(http:\S+)/.exec(String(line))![1]!
+    const url = await urlOf(tracer)
     const listening = new AbortController()
     const events = await fetch(`${url}/v1/events`, { signal: listening.signal })
     const told = namesTold(events.body!, 96)
@@ -52,7 +47,7 @@ async function traced(env: NodeJS.ProcessEnv): Promise<ReturnType<typeof syncOrd
     await told
     listening.abort()
   } finally {
-    await stop(tracer)
+    await tracer.end()
   }
   return syncOrder(readFileSync(trace, 'utf8'))
 }
@@ -67,11 +62,4 @@ async function namesTold(body: ReadableStream<Uint8Array>, count: number): Promi
     for (const [name] of text.matchAll(/mark-\d+-\d+(?=")/g)) names.add(name)
     if (names.size === count) return
   }
-}
-
-/** strace and what it has started: a group of its own. */
-async function stop(tracer: ChildProcess): Promise<void> {
-  const ended = once(tracer, 'exit')
-  process.kill(-tracer.pid!, 'SIGKILL')
-  await ended
 }

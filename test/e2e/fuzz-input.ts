@@ -1,5 +1,5 @@
-import { batchRoute, eventsRoute, type RequestType, routes } from '../../src/protocol/index.ts'
-import type { Random } from '../../src/testing/index.ts'
+import { batchRoute, eventsRoute, type RequestType, routes } from '@baton-lock/protocol'
+import type { Random } from '@baton-lock/store/conformance'
 
 /** A request as it goes over the wire, good or bad. */
 export interface FuzzRequest {

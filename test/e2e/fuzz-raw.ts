@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import type { Random } from '../../src/testing/index.ts'
+import type { Random } from '@baton-lock/store/conformance'
 
 const ASK = '{"operation":"lock","resource":"raw","node":"n"}'
 const HEAD = 'POST /v1/acquire HTTP/1.1\r\nHost: localhost\r\n'

@@ -1,7 +1,7 @@
 // A process that uses the store itself, without a server: told what to do by lines of JSON, and answers in kind. Times
 // are the machine's monotonic clock, the same in every process.
 import { createInterface } from 'node:readline'
-import { open } from '../../dist/client/index.js'
+import { open } from 'baton-lock'
 
 const [url, node, ttlMs = '30000'] = process.argv.slice(2)
 const baton = await open(url, { node, ttlMs: Number(ttlMs), whenUnavailable: 'fail' })

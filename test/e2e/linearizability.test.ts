@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
+import { type Command, defaultNamespacePolicy } from '@baton-lock/core'
+import { linearize, type Operation } from '@baton-lock/faults/history/linearizability'
+import { type Random, seededRandom } from '@baton-lock/store/conformance'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { type Command, defaultNamespacePolicy } from '../../src/core/index.ts'
-import { linearize, type Operation, type Random, seededRandom } from '../../src/testing/index.ts'
 import { killRest, openFolder, startServer } from './cli-process.ts'
 
 afterAll(killRest)
@@ -28,6 +29,7 @@ interface Ask {
   fence?: number
 }
 
+/** Without all that depends on time, which the search for an order does not know. */
 function drawCommand(random: Random, owner: string, asks: Ask[], newHold: () => string): Ask & { command: Command } {
   const fresh = (): Ask => {
     const operation = random.pick(['lock', 'lock', 'pull', 'update', 'delete'])

@@ -1,9 +1,10 @@
+// needs: mariadb
 import { readFileSync, writeFileSync } from 'node:fs'
+import { type Mariadb, startMariadb } from '@baton-lock/faults/harness/mariadb'
+import { open } from 'baton-lock'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { open } from '../../src/client/index.ts'
-import { type Mariadb, startMariadb } from '../../src/testing/harness/mariadb.ts'
 import { baton, killRest, logIn, openFolder, start, startServer, until } from './cli-process.ts'
-import { killLibraries, LibraryProcess } from './library.ts'
+import { LibraryProcess } from './library.ts'
 
 /*
  * The built product on a MariaDB of the test's own: processes of their own, with no server between them, and servers side
@@ -19,14 +20,13 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(async () => {
   killRest()
-  killLibraries()
   folder.remove()
   await mariadb.stop()
 })
 beforeEach(async () => {
   url = await mariadb.createDatabase(`e_${++databases}`)
   // The tables are there before many come at once: that they are made once is another test.
-  expect((await baton(['store', 'migrate', url])).code).toBe(0)
+  expect((await baton(['store', 'create', url])).code).toBe(0)
 })
 
 async function questions(): Promise<number> {
@@ -252,13 +252,13 @@ test('commands find the database in BATON_STORE, unless a server is named', asyn
   expect(await baton([...run.slice(0, 3), '--store', url, ...run.slice(3)], nobody)).toMatchObject({ code: 0 })
 })
 
-test('baton store migrate --print shows what it would do, and does nothing', async () => {
+test('baton store create --print shows what it would do, and does nothing', async () => {
   const empty = await mariadb.createDatabase(`e_${++databases}`)
-  const { code, stdout } = await baton(['store', 'migrate', empty, '--print'])
+  const { code, stdout } = await baton(['store', 'create', empty, '--print'])
   expect(code).toBe(0)
   expect(stdout).toContain('CREATE TABLE IF NOT EXISTS baton_resources')
   expect((await baton(['store', 'check', empty])).stdout).toContain('there are no tables yet')
-  expect((await baton(['store', 'check', url])).stdout).toContain('tables of version')
+  expect((await baton(['store', 'check', url])).stdout).toContain('tables of format 1')
   const none = await baton(['store', 'check', url.replace(/:\d+\//, ':1/')])
   expect([none.code, none.stderr]).toEqual([69, expect.stringContaining('cannot be reached')])
 })

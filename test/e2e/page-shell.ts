@@ -1,4 +1,5 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { MAIN, openFolder, type Running, startProgram } from './cli-process.ts'
 
@@ -20,12 +21,12 @@ export class PageShell {
     const standIn = (name: string) => `exec '${process.execPath}' '${command}' ${name} '${root}' "$@"`
     this.#write('bin/npm', standIn('npm'))
     const real = `exec '${process.execPath}' '${MAIN}' "$@"`
-    this.#write('bin/baton', `case "$1" in serve|demo) ${standIn('baton')} ;; *) ${real} ;; esac`)
+    this.#write('bin/baton', `case "$1" in serve) ${standIn('baton')} ;; *) ${real} ;; esac`)
     writeFileSync(this.path('bin/curl'), `#!${process.execPath}\n${CURL}\n`, { mode: 0o755 })
     // As in a project that has installed it.
     mkdirSync(this.path('node_modules/.bin'), { recursive: true })
-    symlinkSync(root, this.path('node_modules/baton'))
-    symlinkSync('../baton/dist/main.js', this.path('node_modules/.bin/baton'))
+    symlinkSync(join(root, 'packages/baton-lock'), this.path('node_modules/baton-lock'))
+    symlinkSync('../baton-lock/dist/main.js', this.path('node_modules/.bin/baton'))
     for (const [name, text] of Object.entries(scripts)) this.#write(name, text)
     const prefix = { npm_config_prefix: this.path('prefix') }
     this.#env = { ...env, ...prefix, PATH: `${this.path('bin')}:${process.env.PATH}` }

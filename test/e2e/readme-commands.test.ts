@@ -16,12 +16,16 @@ vi.setConfig({ testTimeout: 90_000 })
 const page = readPage('README.md')
 const DATABASES = ['On MySQL or MariaDB', 'On etcd']
 const blocks = page.blocks.filter(({ language, heading }) => language === 'sh' && !DATABASES.includes(heading))
-const inline = [...new Set(page.spans.filter((span) => /^(baton|npm|npx|node|curl) /.test(span)))]
+/** test/docs/packages.test.ts says whether what they install is published here, and test/consumer installs it. */
+const isInstall = (span: string) => span.startsWith('npm install ')
+const inline = [...new Set(page.spans.filter((span) => /^(baton|npm|npx|node|curl) /.test(span) && !isInstall(span)))]
 
 /** Commands that need more than a server, and the test that runs them. */
 const ELSEWHERE: Readonly<Record<string, { readonly test: string; readonly has: string }>> = {
-  'baton content --config content.toml': { test: 'test/e2e/content-page.test.ts', has: "'content', '--config'" },
-  'npm pack': { test: 'test/consumer/consumer-project.ts', has: "'npm', ['pack'" },
+  'baton content --config content.toml': {
+    test: 'packages/containerd/test/content-page.verify.test.ts',
+    has: "'content', '--config'",
+  },
 }
 
 /** What the page calls beside Baton. Each notes who called it, and with what. */

@@ -1,5 +1,6 @@
+// needs: etcd
+import { type EtcdCluster, startEtcd } from '@baton-lock/faults/harness/etcd'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type EtcdCluster, startEtcd } from '../../src/testing/harness/etcd.ts'
 import { readPage } from '../docs/page.ts'
 import { killRest } from './cli-process.ts'
 import { PageShell } from './page-shell.ts'

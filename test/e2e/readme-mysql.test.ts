@@ -1,5 +1,6 @@
+// needs: mariadb
+import { type Mariadb, startMariadb } from '@baton-lock/faults/harness/mariadb'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Mariadb, startMariadb } from '../../src/testing/harness/mariadb.ts'
 import { readPage } from '../docs/page.ts'
 import { killRest } from './cli-process.ts'
 import { PageShell } from './page-shell.ts'

@@ -1,5 +1,5 @@
+import { type Baton, connect, type Lock } from '@baton-lock/client'
 import { expect } from 'vitest'
-import { type Baton, connect, type Lock } from '../../src/client/index.ts'
 import { until } from './cli-process.ts'
 
 /** Clients that hold, wait in line and work while servers are restarted, and what they have met. */

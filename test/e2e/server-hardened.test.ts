@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readdirSync, unlinkSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { baton, MAIN, startProgram, troubleIn, until } from './cli-process.ts'
+import { baton, MAIN, start, startProgram, troubleIn, until, urlOf } from './cli-process.ts'
 import { fileStores, post, serve } from './file-server.ts'
 
 const { newDirectory } = fileStores()
@@ -23,21 +21,19 @@ test('a server goes on when the readers of its stdout and of its log have gone',
   await post(first.url, '/v1/acquire', { operation: 'lock', resource: 'r', node: 'n' })
   await first.kill()
   // After a kill the next start has something to say on both.
-  const child = spawn(process.execPath, [MAIN, ...flags(directory, port)], { stdio: ['ignore', 'pipe', 'pipe'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  child.stdout.destroy()
-  child.stderr.destroy()
+  const second = start(flags(directory, port))
+  second.closeOutput()
   const asked = () =>
     fetch(`${first.url}/healthz`).then(
       (reply) => reply.status === 200,
-      () => child.exitCode !== null,
+      () => !second.isRunning,
     )
   await until('it answers, or has ended', asked)
   const reply = await post(first.url, '/v1/acquire', { operation: 'update', resource: 'r', node: 'n' })
   expect(reply.body.status).toBe('granted')
-  expect(child.exitCode).toBeNull()
-  child.kill('SIGTERM')
-  expect(await once(child, 'exit')).toEqual([0, null])
+  expect(second.isRunning).toBe(true)
+  second.kill('SIGTERM')
+  expect(await second.exited).toBe(0)
 }, 60_000)
 
 test.runIf(process.platform === 'linux')(
@@ -60,7 +56,7 @@ test.runIf(process.platform === 'linux')(
 
 test('64 open files are enough to start', async () => {
   const server = underLimit(64, flags(newDirectory(), '0'))
-  await until('the server listens', () => /^baton listening on (\S+)\n/.exec(server.stdout())?.[1])
+  await urlOf(server)
 })
 
 /** What Node itself opens until the command line runs, and one or two more. */
@@ -78,7 +74,7 @@ test.runIf(process.platform === 'linux')(
   'more connections than files: the log says it once, and the server goes on',
   async () => {
     const server = underLimit(160, flags(newDirectory(), '0'))
-    const url = await until('the server listens', () => /^baton listening on (\S+)\n/.exec(server.stdout())?.[1])
+    const url = await urlOf(server)
     const sockets: Socket[] = []
     onTestFinished(() => {
       for (const socket of sockets) socket.destroy()

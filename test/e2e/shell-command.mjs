@@ -1,4 +1,4 @@
-// `baton serve`, `baton demo` and `npm` for the lines of a page: the real ones. But servers stop once they have answered, as nobody else would stop them; with
+// `baton serve` and `npm` for the lines of a page: the real ones. But servers stop once they have answered, as nobody else would stop them; with
 // KEEP_SERVER they do not.
 import { spawn, spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
@@ -10,29 +10,14 @@ const env = { ...process.env, PORT: '0' }
 
 const isServer = name === 'baton' ? own[0] === 'serve' : own[0] === 'start'
 if (isServer) process.exit(await serveBriefly())
-process.exit(name === 'baton' ? baton() : npm())
-
-/** The demo, in seconds. */
-function baton() {
-  return run(process.execPath, [`${root}/dist/main.js`, ...own, '--fast'])
-}
+process.exit(npm())
 
 function npm() {
   // Whoever runs this is a part of it.
   if (own[0] === 'test') return 0
   // Everything but the installing itself, which would pull the packages from under other tests.
-  if (own[0] === 'ci') return run('npm', ['ci', '--dry-run', '--offline', '--ignore-scripts', '--silent'])
-  return run('npm', own)
-}
-
-function run(program, args) {
-  const isNpm = program === 'npm'
-  const { status } = spawnSync(program, args, {
-    stdio: 'inherit',
-    env: isNpm ? realPath() : env,
-    cwd: isNpm ? root : undefined,
-  })
-  return status ?? 1
+  const command = own[0] === 'ci' ? ['ci', '--dry-run', '--offline', '--ignore-scripts', '--silent'] : own
+  return spawnSync('npm', command, { stdio: 'inherit', env: realPath(), cwd: root }).status ?? 1
 }
 
 /** Where the stand-ins of a page are not found. */
@@ -47,7 +32,9 @@ function realPath() {
 
 async function serveBriefly() {
   const [program, ...command] =
-    name === 'baton' ? [process.execPath, `${root}/dist/main.js`, ...own] : ['npm', '--silent', ...own]
+    name === 'baton'
+      ? [process.execPath, `${root}/packages/baton-lock/dist/main.js`, ...own]
+      : ['npm', '--silent', ...own]
   const server = spawn(program, command, {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: name === 'npm' ? realPath() : env,

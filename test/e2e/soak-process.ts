@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process'
-import { existsSync, rmSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { rmSync } from 'node:fs'
+import { execPath } from 'node:process'
+import { PROGRAMS } from '@baton-lock/faults/programs'
 import { expect, onTestFinished } from 'vitest'
-
-const HARNESS = fileURLToPath(new URL('../../dist/testing/harness/cli.js', import.meta.url))
+import { startProgram } from './cli-process.ts'
 
 export interface Soaked {
   readonly code: number | null
@@ -14,17 +13,11 @@ export interface Soaked {
 
 /** `npm run soak -- …`, on the build that is there. */
 export async function soak(...flags: string[]): Promise<Soaked> {
-  if (!existsSync(HARNESS)) throw new Error(`${HARNESS} is missing: run \`npm run build\` first`)
-  const child = spawn(process.execPath, [HARNESS, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const running = startProgram(execPath, [PROGRAMS.soak, ...flags])
   // It ends whatever it has started.
-  onTestFinished(() => void child.kill('SIGTERM'))
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text) => {
-      output += text
-    })
-  }
-  const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
+  onTestFinished(() => running.kill('SIGTERM'))
+  const { code, stdout, stderr } = await running.ended
+  const output = stdout + stderr
   const lines = [...output.matchAll(/^ {2}(\d+) ([^:\n]*): (.*)$/gm)]
   const violations = lines.map(([, invariant, resource, what]) => ({
     invariant: invariant!,

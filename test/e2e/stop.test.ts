@@ -1,21 +1,20 @@
+import { rawSocket } from '@baton-lock/test-support/raw-socket'
 import { expect, onTestFinished, test } from 'vitest'
-import { rawSocket } from '../../src/testing/unit/raw-socket.ts'
-import { logIn, troubleIn, until } from './cli-process.ts'
+import { logIn, startServer, troubleIn, until } from './cli-process.ts'
 import { fileStores, post, serve } from './file-server.ts'
 import { startLoad } from './restart-load.ts'
-import { startOn } from './restarted-server.ts'
 
 const { newDirectory } = fileStores()
 
 test('a server on a file store, restarted under load: leases, places in line and fences go on, and nobody is alarmed', async () => {
-  const store = `file:${newDirectory()}`
-  const first = await startOn({ store })
+  const flags = ['--store', `file:${newDirectory()}`, '--log-level', 'debug']
+  const first = await startServer(flags)
   const load = await startLoad([first.url])
   await until('work goes on', () => load.turns() > 50)
   const { code, stderr } = await first.stop()
   expect([code, troubleIn(stderr)]).toEqual([0, []])
   expect(logIn(stderr).at(-1)).toMatchObject({ message: 'stopped', cut: 0 })
-  const second = await startOn({ store, port: new URL(first.url).port })
+  const second = await startServer([...flags, '--port', new URL(first.url).port])
   const started = () => logIn(second.process.stderr()).find(({ message }) => message === 'started')
   expect(await until('it says so', started)).toMatchObject({
     storeIsNew: false,

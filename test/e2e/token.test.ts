@@ -1,8 +1,9 @@
+// needs: openssl
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:tls'
+import { newAuthority, newCertificate } from '@baton-lock/test-support/certificates'
 import { afterAll, expect, test } from 'vitest'
 import WebSocket from 'ws'
-import { newAuthority, newCertificate } from '../../src/testing/unit/certificates.ts'
 import { baton, killRest, openFolder, startServer, type TestServer, until } from './cli-process.ts'
 
 /** Tokens as an operator makes, lists and revokes them, beside a server that runs with them. */

@@ -1,6 +1,6 @@
 import { trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { type ConnectOptions, open, type Tracer } from 'baton'
+import { type ConnectOptions, open, type Tracer } from 'baton-lock'
 
 /** What the package makes of a lock, where an application records spans. The test copies this file to traces.cts. */
 export async function names(): Promise<string> {

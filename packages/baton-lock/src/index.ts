@@ -1,0 +1,2 @@
+export * from '@baton-lock/client'
+export { open } from './open.ts'

@@ -1,0 +1,335 @@
+import type {
+  Event,
+  Granted,
+  GrantView,
+  Json,
+  Outcome,
+  PreviousAttempt,
+  ReportedOutcome,
+  Standing,
+  WaiterView,
+} from '@baton-lock/core'
+import type { Place } from '@baton-lock/protocol'
+import type { Lock, Grant as PublicGrant, RunContext, SuccessOptions } from '../api.ts'
+import type { ClientParts, Closable } from '../client-parts.ts'
+import { onAbort } from '../clock.ts'
+import type { InputOf } from '../connection/transport.ts'
+import { BatonError, GrantLostError, refusedError } from '../errors.ts'
+import { Interrupt } from '../requests/interrupt.ts'
+import { allWaiters } from '../requests/pages.ts'
+import type { Session, SessionUser } from '../session/session.ts'
+import type { StreamListener } from '../session/session-stream.ts'
+import type { AskSpec } from './ask-spec.ts'
+import { cancelAsk } from './cancel-ask.ts'
+import { errorText, isPermanent, toldResult, tooLarge } from './outcome.ts'
+import { ProgressReport } from './progress-report.ts'
+
+/** The span of the work under a grant. */
+export interface GrantTrace {
+  /** Names the span for those who are told of the outcome; `undefined` if it is not recorded. */
+  readonly traceparent: string | undefined
+  /** The grant was lost; it may have been reported on before. */
+  lost(error: GrantLostError): void
+  /** The first report was acknowledged, or failed with this error (`lost`). */
+  reported(outcome: 'success' | 'failure' | 'cancelled' | 'lost', error?: unknown): void
+}
+
+/** What a grant needs if a server has granted it. */
+interface Held {
+  readonly hold: string
+  readonly session: Session
+  /** It was in the queue before, so the stream is open. */
+  readonly hasQueued: boolean
+}
+
+interface GrantStart {
+  readonly spec: Pick<AskSpec, 'signal' | 'leavingIs'>
+  readonly place: Place
+  readonly reply: Pick<Granted, 'fence' | 'attempt' | 'previous'>
+  /** `undefined`: no server answered, and the work runs without a grant (`whenUnavailable: 'run'`). */
+  readonly held: Held | undefined
+}
+
+const LOST_CODES = new Set(['unknown-grant', 'not-holder', 'stale-fence', 'session-lost'])
+const LEFT = 'left without an outcome'
+
+/**
+ * A grant, from its acknowledged claim to its acknowledged outcome or its loss. Callers and callbacks get this object, by the narrower
+ * interfaces of api.ts. Most grants are short and end well, so what only the others need is made when they need it.
+ */
+export class Grant implements PublicGrant, RunContext, Lock, StreamListener, SessionUser, Closable {
+  readonly status = 'granted'
+  readonly place: Place
+  readonly namespace: string
+  readonly operation: string
+  readonly resource: string
+  readonly node: string
+  readonly owner: string
+  readonly fence: number
+  readonly attempt: number
+  readonly previous: PreviousAttempt | undefined
+  readonly #client: ClientParts
+  readonly #callersSignal: AbortSignal | undefined
+  readonly #leavingIs: AskSpec['leavingIs']
+  readonly #held: Held | undefined
+  /** States of streams that were opened later include it. */
+  readonly #knownSince: number
+  readonly #sleep: () => void
+  readonly #openAt: number
+  #listenerAt = -1
+  #userAt = -1
+  lastingFromMs = Infinity
+  #trace: GrantTrace | undefined
+  #end: AbortController | undefined
+  #unlink: (() => void) | undefined
+  #progress: ProgressReport | undefined
+  #leaveStream: (() => void) | undefined
+  #effect: 'none' | undefined
+  /** While the outcome is being reported. */
+  #reporting: Interrupt | undefined
+  #reported: Promise<void> | undefined
+  #released: Promise<void> | undefined
+  #lost: GrantLostError | undefined
+  #isClosed = false
+
+  constructor(client: ClientParts, { spec, place, reply, held }: GrantStart) {
+    this.place = place
+    this.namespace = place.namespace
+    this.operation = place.operation
+    this.resource = place.resource
+    this.node = place.node
+    this.owner = place.owner
+    this.fence = reply.fence
+    this.attempt = reply.attempt
+    this.previous = reply.previous
+    this.#client = client
+    this.#callersSignal = spec.signal
+    this.#leavingIs = spec.leavingIs
+    this.#held = held
+    this.#knownSince = client.stream.openings
+    this.#sleep = client.clock.stayAwake()
+    this.#openAt = client.open.add(this)
+    if (!held) return
+    this.#listenerAt = client.stream.register(this)
+    if (held.hasQueued) this.onLasting()
+    else this.lastingFromMs = client.stream.whenItLasts()
+    this.#userAt = held.session.add(this)
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#end) {
+      const end = new AbortController()
+      this.#end = end
+      if (this.#lost) end.abort(this.#lost)
+      else if (this.#callersSignal && !this.#isClosed)
+        this.#unlink = onAbort(this.#callersSignal, (reason) => end.abort(reason))
+    }
+    return this.#end.signal
+  }
+
+  /** Why it was lost. Its signal may have aborted for another reason: that its caller wants the work to stop. */
+  get lost(): GrantLostError | undefined {
+    return this.#lost
+  }
+
+  // Callbacks take these out of the object: `async ({ progress, signal }) => …`. So they are functions that need no `this`.
+
+  get waiters(): () => Promise<readonly WaiterView[]> {
+    return async () => (this.#held ? allWaiters(this.#client.sender, this.place) : [])
+  }
+
+  get holders(): () => Promise<readonly GrantView[]> {
+    return async () => (this.#held ? this.#otherHolders() : [])
+  }
+
+  get progress(): (progress: Json) => void {
+    return (progress) => this.#sayProgress(progress)
+  }
+
+  get noEffect(): () => void {
+    return () => {
+      this.#effect = 'none'
+    }
+  }
+
+  /** Made when the work begins, as it becomes the active span. */
+  set trace(trace: GrantTrace) {
+    this.#trace = trace
+    if (this.#lost) trace.lost(this.#lost)
+  }
+
+  succeed(result?: unknown, { effect = this.#effect, keepMs }: SuccessOptions = {}): Promise<void> {
+    const { why, ...told } = toldResult(result)
+    if (why !== undefined) this.#noticeOmitted(why)
+    return this.#report({ outcome: 'success', ...told, effect, keepMs })
+  }
+
+  async fail(error: unknown, { permanent = isPermanent(error) }: { readonly permanent?: boolean } = {}): Promise<void> {
+    await this.#report({ outcome: 'failure', error: errorText(error), permanent }, error)
+  }
+
+  async cancel(): Promise<void> {
+    await this.#report({ outcome: 'cancelled' })
+  }
+
+  release(): Promise<void> {
+    this.#released ??= this.succeed()
+    return this.#released
+  }
+
+  /** Never throws: the signal says that it was lost, and others learn from the expiry what they were not told. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#leavingIs === 'success') await this.release().catch(() => {})
+    else await this.#failUnreported(LEFT)
+  }
+
+  /** The client closes: the work has to stop, and has failed. */
+  async close(): Promise<void> {
+    const isReported = this.#reported !== undefined
+    const failed = this.#failUnreported('the client was closed')
+    if (!isReported) this.#lose('the client was closed')
+    await failed
+  }
+
+  onEvent(event: Event): void {
+    // While it is being reported on, this is the end that it reports.
+    if (event.type !== 'ended' || event.fence !== this.fence || this.#reported) return
+    this.#lose(event.outcome.outcome === 'success' ? 'another hold has ended it' : endText(event.outcome))
+  }
+
+  onState(standing: Standing | undefined, opening: number): void {
+    if (opening <= this.#knownSince || this.#reported) return
+    if (standing?.status !== 'granted' || standing.fence !== this.fence) this.#lose('the grant has ended')
+  }
+
+  onSilence(): void {}
+
+  onLasting(): void {
+    this.lastingFromMs = Infinity
+    this.#leaveStream = this.#client.stream.keepOpen(this.#held!.session)
+  }
+
+  onSessionLost(error: GrantLostError): void {
+    this.#lose(error.message, error)
+    this.#reporting?.stop(error)
+  }
+
+  /** The first report counts. A later one must not look as if it did. */
+  #report(outcome: ReportedOutcome, cause?: unknown): Promise<void> {
+    if (this.#reported) {
+      const what = `${this.operation} ${this.resource}`
+      const text = `the grant of ${what} was reported on before; this changes nothing`
+      return Promise.reject(new BatonError('ended', text))
+    }
+    this.#reported = this.#sendOutcome(outcome, cause)
+    return this.#reported
+  }
+
+  async #failUnreported(why: string): Promise<void> {
+    this.#reported ??= this.#sendOutcome({ outcome: 'failure', error: why }, new Error(why))
+    await this.#reported.catch(() => {})
+  }
+
+  /** Until it is acknowledged, or the session is lost. `cause`: the error of a failure. */
+  async #sendOutcome(outcome: ReportedOutcome, cause: unknown): Promise<void> {
+    this.#progress?.stop()
+    const interrupt = new Interrupt()
+    this.#reporting = interrupt
+    try {
+      if (this.#lost) throw this.#lost
+      if (this.#held) {
+        const tries = { leftMs: forever, interrupt }
+        let reply = await this.#client.sender.request<'release'>(this.#releaseOf(outcome), tries)
+        if (reply.status === 'refused' && reply.code === 'too-large' && 'result' in outcome) {
+          const { result = null, ...without } = outcome
+          this.#noticeOmitted(tooLarge(result))
+          reply = await this.#client.sender.request<'release'>(
+            this.#releaseOf({ ...without, resultOmitted: true }),
+            tries,
+          )
+        }
+        if (reply.status === 'refused') throw this.#refused(refusedError(reply))
+      }
+      this.#trace?.reported(outcome.outcome, cause)
+    } catch (error) {
+      const failure = interrupt.isStopped
+        ? this.#lostError('its outcome was not acknowledged in time, so others may not know of it', error)
+        : error
+      this.#trace?.reported('lost', failure)
+      throw failure
+    } finally {
+      this.#close()
+    }
+  }
+
+  #releaseOf(outcome: ReportedOutcome): InputOf<'release'> {
+    const { namespace, resource, operation, node, owner } = this.place
+    const { fence } = this
+    const { hold } = this.#held!
+    const request = { type: 'release', namespace, resource, operation, node, owner, hold, fence, ...outcome } as const
+    const traceparent = this.#trace?.traceparent
+    return traceparent === undefined || request.outcome === 'cancelled' ? request : { ...request, traceparent }
+  }
+
+  #refused(error: BatonError): BatonError {
+    if (LOST_CODES.has(error.code)) return this.#lostError(error.message, error)
+    const { hold, session } = this.#held!
+    cancelAsk(this.#client, { place: this.place, hold, session })
+    return error
+  }
+
+  /** The work is a success all the same: doing it again would not make its result smaller. */
+  #noticeOmitted(why: string): void {
+    this.#client.notice(`the result of ${this.operation} ${this.resource} is not told to others: ${why}`)
+  }
+
+  #lose(why: string, cause?: unknown): void {
+    if (this.#lost) return
+    this.#lost = this.#lostError(why, cause)
+    this.#end?.abort(this.#lost)
+    this.#trace?.lost(this.#lost)
+    if (!this.#reported) this.#close()
+  }
+
+  #lostError(why: string, cause?: unknown): GrantLostError {
+    return new GrantLostError(`lost the grant of ${this.operation} ${this.resource}: ${why}`, { cause })
+  }
+
+  #close(): void {
+    const { open, stream } = this.#client
+    this.#isClosed = true
+    open.remove(this, this.#openAt)
+    stream.unregister(this, this.#listenerAt)
+    this.#held?.session.remove(this, this.#userAt)
+    this.#progress?.stop()
+    this.#leaveStream?.()
+    this.#unlink?.()
+    this.#sleep()
+  }
+
+  async #otherHolders(): Promise<readonly GrantView[]> {
+    const { namespace, resource } = this.place
+    const reply = await this.#client.sender.query<'get-resource'>({ type: 'get-resource', namespace, resource })
+    return reply.resource.grants.filter(({ operation }) => operation !== this.operation)
+  }
+
+  #sayProgress(progress: Json): void {
+    if (this.#reported || this.#lost || !this.#held) return
+    this.#progress ??= new ProgressReport(this.#client.clock, (latest) => this.#sendProgress(latest))
+    this.#progress.say(progress)
+  }
+
+  async #sendProgress(progress: Json): Promise<void> {
+    const { fence } = this
+    const reply = await this.#client.sender.request<'progress'>({ type: 'progress', ...this.place, fence, progress })
+    if (reply.status === 'refused' && LOST_CODES.has(reply.code) && !this.#reported) this.#lose(reply.message)
+  }
+}
+
+function forever(): number {
+  return Infinity
+}
+
+function endText(outcome: Outcome): string {
+  return 'error' in outcome ? outcome.error : `it was ${outcome.outcome}`
+}

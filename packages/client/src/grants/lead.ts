@@ -1,0 +1,56 @@
+import type { LeadContext, LeadOptions } from '../api.ts'
+import type { ClientParts } from '../client-parts.ts'
+import { BatonError } from '../errors.ts'
+import { inWorkSpan } from '../traces/work-span.ts'
+import { ask } from './ask.ts'
+import { askSpec } from './ask-spec.ts'
+import type { Grant } from './grant.ts'
+
+type Callback<Result> = (context: LeadContext) => Result | Promise<Result>
+type Term<Result> = { readonly is: 'over'; readonly result: Result } | { readonly is: 'lost' }
+
+/**
+ * Stands until it leads, and again after a loss, until the callback ends or the signal aborts. Being stopped is a normal end: a
+ * leader resolves to what its callback returns, a standby to `undefined`.
+ */
+export async function lead<Result>(
+  client: ClientParts,
+  resource: string,
+  { callback, options }: { readonly callback: Callback<Result>; readonly options: LeadOptions },
+): Promise<Result | undefined> {
+  // A leader without a grant could lead beside another one.
+  const { whenUnavailable = client.whenUnavailable === 'run' ? 'wait' : client.whenUnavailable } = options
+  for (;;) {
+    const answer = await ask(client, askSpec(client, 'lead', resource, { ...options, whenUnavailable })).catch(
+      unlessStopped,
+    )
+    if (!answer) return undefined
+    if (answer.status === 'skip') continue
+    const term = await inWorkSpan(client, answer, () => serve(answer, callback, options.signal))
+    if (term.is === 'over') return term.result
+    client.notice(`no longer leads ${resource} (${answer.lost?.message}); stands again`)
+  }
+}
+
+function unlessStopped(error: unknown): undefined {
+  if (!(error instanceof BatonError) || error.code !== 'aborted') throw error
+}
+
+/** One term. Nothing else is done before the callback has stopped. */
+async function serve<Result>(
+  grant: Grant,
+  callback: Callback<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Term<Result>> {
+  const isLost = () => grant.lost !== undefined && !signal?.aborted
+  try {
+    const result = await callback(grant)
+    if (isLost()) return { is: 'lost' }
+    await grant.succeed().catch(() => {})
+    return { is: 'over', result }
+  } catch (error) {
+    if (isLost()) return { is: 'lost' }
+    await grant.fail(error).catch(() => {})
+    throw error
+  }
+}

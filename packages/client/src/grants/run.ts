@@ -1,0 +1,94 @@
+import type { Skip } from '@baton-lock/core'
+import type { Done, RunContext, RunOptions, Skipped, VerifyWhen } from '../api.ts'
+import type { ClientParts } from '../client-parts.ts'
+import { GrantLostError, RefusedError } from '../errors.ts'
+import { inWorkSpan } from '../traces/work-span.ts'
+import { ask } from './ask.ts'
+import { askSpec } from './ask-spec.ts'
+import type { Grant } from './grant.ts'
+
+type Callback<Result> = (context: RunContext) => Result | Promise<Result>
+
+interface Work<Result> {
+  readonly callback: Callback<Result>
+  readonly keepMs: number | undefined
+  readonly isThere: ((when: VerifyWhen) => Promise<boolean>) | undefined
+}
+
+/** Does the work under a grant, or skips. The callback runs at most once, whatever is repeated on the way. */
+export async function run<Result>(
+  client: ClientParts,
+  { operation, resource }: { readonly operation: string; readonly resource: string },
+  callback: Callback<Result>,
+  { verify, keepMs, ...options }: RunOptions,
+): Promise<Done<Result>> {
+  const spec = askSpec(client, operation, resource, options)
+  const isThere = verify && (async (when: VerifyWhen) => Boolean(await verify(when)))
+  // `force` ignores `verify`, except for a success that comes while it waits.
+  const isThereAlready = options.force ? undefined : isThere
+
+  const verifies = isThere !== undefined
+  const verified = (await isThereAlready?.('before')) ?? false
+  let answer = await ask(client, { ...spec, ...(verified ? { verified } : { verifies }) })
+  let isSure = verified
+  while (answer.status === 'skip') {
+    if (isSure || !isThere) return skippedOf(answer)
+    const skip = answer
+    isSure = await isThere('skip')
+    if (isSure) {
+      // Adds the reference, so that a delete is refused from now on.
+      answer = await ask(client, { ...spec, verified: true })
+      if (answer.status === 'skip') return skippedOf(skip)
+    } else if (spec.deadline.isOver()) {
+      throw new RefusedError('wait-over', 'it was skipped, is not there, and time is up')
+    } else answer = await ask(client, { ...spec, disbelieve: skip.fence, verifies })
+  }
+  const grant = answer
+  return await inWorkSpan(client, grant, () => perform(client, grant, { callback, keepMs, isThere: isThereAlready }))
+}
+
+async function perform<Result>(
+  { clock }: ClientParts,
+  grant: Grant,
+  { callback, keepMs, isThere }: Work<Result>,
+): Promise<Done<Result>> {
+  const { node, fence } = grant
+  const startMs = clock.monoMs()
+  let isFound = false
+  let result: Result | undefined
+  try {
+    isFound = (await isThere?.('grant')) ?? false
+    if (isThere && !isFound) grant.signal.throwIfAborted()
+    if (!isFound) result = await callback(grant)
+    if (!isFound && grant.lost) throw grant.lost
+  } catch (error) {
+    return failed(grant, error)
+  }
+  // The work is done. If this fails, others do not learn of it. `keepMs` counts from when the work began, so that work of hours
+  // does not delay its next turn.
+  const leftMs = keepMs && Math.max(0, Math.round(keepMs - (clock.monoMs() - startMs)))
+  await grant.succeed(result, { keepMs: leftMs })
+  if (isFound) return skippedOf({ status: 'skip', fence })
+  const at = new Date(clock.wallMs())
+  return { status: 'performed', result: result as Result, resultOmitted: false, fence, by: node, at }
+}
+
+/** Reports the failure unless the grant is lost, and throws what the caller gets. */
+async function failed(grant: Grant, error: unknown): Promise<never> {
+  const { lost } = grant
+  if (lost) throw error === lost ? error : new GrantLostError(lost.message, { cause: error })
+  // The caller gets its own error. If the report fails, the end of the session tells others the same.
+  await grant.fail(error).catch(() => {})
+  throw error
+}
+
+function skippedOf<Result>({ fence, by, atMs, result, resultOmitted }: Skip): Skipped<Result> {
+  return {
+    status: 'skipped',
+    result: result as Result | undefined,
+    resultOmitted: resultOmitted === true,
+    fence,
+    by,
+    at: atMs === undefined ? undefined : new Date(atMs),
+  }
+}

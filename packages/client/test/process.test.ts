@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { buildApp, listen } from '@baton-lock/server'
+import { Service, systemClock } from '@baton-lock/service'
+import { openMemoryStore } from '@baton-lock/store/memory'
+import { startProcess } from '@baton-lock/test-support/processes'
+import { expect, onTestFinished, test } from 'vitest'
+import { connect } from '../src/index.ts'
+
+const CLIENT = fileURLToPath(new URL('../../baton-lock/dist/index.js', import.meta.url))
+
+/** A program of its own over the built SDK: when does it end by itself? */
+async function program(source: string) {
+  if (!existsSync(CLIENT)) throw new Error(`${CLIENT} is missing: run \`npm run build\` first`)
+  const script = `import { connect, open } from ${JSON.stringify(CLIENT)}\n${source}`
+  const started = startProcess(process.execPath, ['--input-type=module', '-e', script])
+  onTestFinished(() => started.end())
+  const { code, stdout, stderr } = await started.ended
+  return { code, output: stdout + stderr }
+}
+
+async function server() {
+  const clock = systemClock()
+  const service = new Service({ store: openMemoryStore({ clock }) })
+  const app = buildApp({ service })
+  onTestFinished(async () => {
+    await app.close()
+    await service.close()
+    clock.stop()
+  })
+  return { url: await listen(app, { port: 0 }) }
+}
+
+test('a program that has done its work ends, though its client was never closed', async () => {
+  const { url } = await server()
+  for (const how of ["open('memory:')", `connect('${url}')`]) {
+    const { code, output } = await program(`
+      const baton = await ${how}
+      const all = await Promise.all([1, 2, 3].map((i) => baton.run('lock', 'l', () => i)))
+      console.log(all.map(({ result }) => result).join())`)
+    expect({ code, output }).toEqual({ code: 0, output: '1,2,3\n' })
+  }
+})
+
+test('a program that only waits in line goes on waiting', async () => {
+  const { url } = await server()
+  const baton = await connect(url, { node: 'a' })
+  onTestFinished(() => baton.close())
+  const grant = await baton.acquire('lock', 'l')
+  const ended = program(`
+    const baton = await connect('${url}', { node: 'b' })
+    const { fence } = await baton.acquire('lock', 'l')
+    console.log(fence)
+    await baton.close()`)
+  for await (const event of baton.events({ resource: 'l' })) {
+    const isThere = event.type === 'state' && event.of === 'resource' && event.view?.waiting === 1
+    if (isThere || event.type === 'queued') break
+  }
+  await grant.succeed()
+  expect(await ended).toEqual({ code: 0, output: '2\n' })
+})

@@ -1,0 +1,62 @@
+export { type ActorName, mayActFor } from './actor.ts'
+export type * from './command.ts'
+export { Deadlines, type Indexes } from './deadlines.ts'
+export type { AddressedEvent, Event, KeyActor, Recipient } from './event.ts'
+export { Holds } from './holds.ts'
+export { memoriesToWrite, RememberedInMemory, resourceInMemory, waitersToWrite } from './in-memory.ts'
+export { jsonSize } from './json-size.ts'
+export type { Lease } from './lease.ts'
+export { type PlaceChanges, placesOf, type SessionPlace } from './places.ts'
+export {
+  builtInNamespace,
+  builtInOperations,
+  completePolicy,
+  defaultNamespacePolicy,
+  defaultPolicy,
+  isSamePolicy,
+  type NamespacePolicy,
+  type OperationPolicy,
+  operationOf,
+  type Policy,
+  plainOperation,
+  policyOf,
+  type SaidPolicy,
+  saidIn,
+} from './policy.ts'
+export type * from './reply.ts'
+export {
+  type AskName,
+  addReference,
+  askName,
+  type Contradiction,
+  type EndedAsk,
+  type Grant,
+  isIdle,
+  type KeptAnswer,
+  type KeptSuccess,
+  newResource,
+  type Pause,
+  type RecentOutcome,
+  type Remembered,
+  type Resource,
+  SHARED_HOLD,
+  toWrite,
+  type Waiter,
+  type WritableRemembered,
+  type WritableWaiters,
+} from './state.ts'
+export { type Step, step } from './step.ts'
+export type { Context, Facts } from './turn.ts'
+export type { GrantView, KeptView, PauseView, RecentView, ResourceView, WaiterPage, WaiterView } from './view.ts'
+export {
+  lateSkip,
+  type SessionLease,
+  type Standing,
+  sessionsOfGrants,
+  standingOf,
+  viewOf,
+  waitersOf,
+  withLeases,
+} from './view.ts'
+export type { QueueWait, WaitReason } from './wait.ts'
+export { whyWaiting } from './why.ts'

@@ -1,0 +1,58 @@
+import type { QueueWait, WaitReason } from '@baton-lock/core'
+import { formatDuration } from './duration.ts'
+import { oneLine } from './harmless.ts'
+
+/** So many times its usual time, and so long at least, and something that is held is taken for stuck. */
+const STUCK = { times: 3, leastMs: 5_000, attempts: 3 } as const
+
+/**
+ * Why somebody waits, in a sentence for people without its full stop: `held by node-a for 42s, usually 8s; behind 4 others`. Nothing
+ * where nothing is known. `position`: of one who waits, 1 for the first in line.
+ */
+export function whyText({ operation, reasons }: QueueWait, position = 1): string {
+  const texts = reasons.map((reason) => reasonText(reason, operation))
+  if (position > 1) texts.push(`behind ${position - 1} ${position === 2 ? 'other' : 'others'}`)
+  return texts.join('; ')
+}
+
+/** One reason. `operation`: for which one waits; that of whoever holds is named where it is another. */
+export function reasonText(reason: WaitReason, operation?: string): string {
+  const node = 'node' in reason ? oneLine(reason.node) : ''
+  const other =
+    'operation' in reason && reason.operation !== operation && operation !== undefined
+      ? ` (${oneLine(reason.operation)})`
+      : ''
+  switch (reason.why) {
+    case 'held': {
+      const usual = reason.usualMs === undefined ? '' : `, usually ${formatDuration(reason.usualMs)}`
+      return `held by ${node}${other} for ${formatDuration(reason.forMs)}${usual}`
+    }
+    case 'unclaimed':
+      return `${node}${other} is next and has not claimed its grant yet, which passes on in ${formatDuration(reason.passesOnInMs)}`
+    case 'silent':
+      return `${node} has not renewed for ${formatDuration(reason.forMs)}, its lease ends in ${formatDuration(reason.expiresInMs)}`
+    case 'paused':
+      return `paused after a failure${other}, attempt ${reason.attempt} begins in ${formatDuration(reason.forMs)}`
+  }
+}
+
+/**
+ * Whether somebody should look at it: the holder is silent, or takes much longer than usual, or one attempt after another
+ * fails. A long wait behind work that takes its usual time is none of that.
+ */
+export function isStuck(queues: readonly QueueWait[]): boolean {
+  return queues.some(({ reasons }) => reasons.some(isStuckBy))
+}
+
+function isStuckBy(reason: WaitReason): boolean {
+  switch (reason.why) {
+    case 'held':
+      return reason.forMs >= STUCK.leastMs && reason.forMs > STUCK.times * (reason.usualMs ?? Infinity)
+    case 'silent':
+      return true
+    case 'paused':
+      return reason.attempt > STUCK.attempts
+    case 'unclaimed':
+      return false
+  }
+}

@@ -1,0 +1,169 @@
+import type { Command, Facts, Refused } from '@baton-lock/core'
+import {
+  type ErrorBody,
+  errorBody,
+  jsonBytes,
+  type ReplyOf,
+  type RequestType,
+  type ServiceRequest,
+} from '@baton-lock/protocol'
+import type { Address, StepReply, Store } from '@baton-lock/store/store'
+import type { StoreAvailability } from '../availability.ts'
+import type { Statistics } from '../statistics/statistics.ts'
+import { processMs } from '../timers/clock.ts'
+import type { NodeQuotas } from './quotas.ts'
+
+/** A reply as clients get it: a refusal has the message of its code. */
+export type Explained<Reply> = Exclude<Reply, Refused> | ErrorBody
+
+/** The reply to any request. */
+export type AnyReply = ReplyOf<RequestType>
+
+/** Gets the reply to the request with this index, or the error. */
+export type Tell = (index: number, reply: AnyReply | undefined, error?: unknown) => void
+
+/** A command of a client. */
+export interface Step {
+  /** The request that it was made from, for statistics. */
+  readonly type: ServiceRequest['type']
+  readonly address: Address
+  readonly command: Command
+  readonly facts: Facts
+}
+
+interface StepsOptions {
+  readonly quotas: NodeQuotas
+  readonly availability: StoreAvailability
+  readonly statistics: Statistics | undefined
+  /** The maximum number of waiters of all resources together. */
+  readonly waiterLimit: number
+  /** The largest result that is passed on to others, in bytes of JSON. */
+  readonly resultLimit: number
+  /** Called after steps: something may be due earlier than before. */
+  readonly arm: () => void
+}
+
+const REFERENCES_BUSY =
+  'A delete, or another operation that drops all references, is running; add it again when that has ended.'
+
+const NOTHING_KNOWN: Facts = {}
+
+/** Takes all steps of clients, whether they come as requests of `/v1` or by the classic paths. */
+export class Steps {
+  readonly #store: Store
+  readonly #options: StepsOptions
+
+  constructor(store: Store, options: StepsOptions) {
+    this.#store = store
+    this.#options = options
+  }
+
+  /**
+   * Takes steps in their order and passes on each reply. Replies that the store gives at once are passed on together,
+   * when the steps are durable; other replies as they come. Returns nothing if all replies were passed on before it
+   * returns, otherwise a promise that resolves when all were.
+   */
+  take(steps: readonly Step[], tell: Tell): Promise<unknown> | undefined {
+    const sinceMs = processMs()
+    const decided: (readonly [index: number, reply: AnyReply])[] = []
+    const underWay: Promise<void>[] = []
+    for (const [index, step] of steps.entries()) {
+      const reply = this.#decide(step)
+      if (reply instanceof Promise) underWay.push(this.#tellLater(reply, sinceMs, (...told) => tell(index, ...told)))
+      else decided.push([index, reply])
+    }
+    this.#options.arm()
+    if (decided.length > 0) {
+      const tellAll = (_?: unknown, error?: unknown) => {
+        for (const [index, reply] of decided) tell(index, error === undefined ? reply : undefined, error)
+      }
+      const durable = this.#durable()
+      if (durable) underWay.push(this.#tellLater(durable, sinceMs, tellAll))
+      else {
+        this.#options.availability.answered()
+        this.#took(sinceMs)
+        tellAll()
+      }
+    }
+    return underWay.length > 0 ? Promise.all(underWay) : undefined
+  }
+
+  /** An error becomes a rejected promise, so that steps that were taken before it are still checked for durability. */
+  #decide(step: Step): AnyReply | Promise<AnyReply> {
+    const { address, command, facts } = step
+    if (this.#isTooLarge(command)) return this.#counted(step, errorBody('too-large', this.#tooLarge()))
+    try {
+      const reply = this.#store.step(address, command, this.#factsFor(command, facts))
+      return reply instanceof Promise ? reply.then((each) => this.#explained(step, each)) : this.#explained(step, reply)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  #durable(): Promise<void> | undefined {
+    try {
+      return this.#store.durable()
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  async #tellLater<Result>(
+    asked: Promise<Result>,
+    sinceMs: number,
+    tell: (result: Result | undefined, error?: unknown) => void,
+  ): Promise<void> {
+    let result: Result | undefined
+    let failure: unknown
+    try {
+      result = await this.#options.availability.watch(asked)
+    } catch (error) {
+      failure = error
+    }
+    this.#took(sinceMs)
+    this.#options.arm()
+    tell(result, failure)
+  }
+
+  #took(sinceMs: number): void {
+    this.#options.statistics?.storeSteps.addMs(processMs() - sinceMs)
+  }
+
+  #explained(step: Step, reply: StepReply<Command>): AnyReply {
+    if (reply.status !== 'refused') return this.#counted(step, reply as AnyReply)
+    const isBusy = step.type === 'add-reference' && reply.code === 'busy'
+    return this.#counted(step, errorBody(reply.code, isBusy ? REFERENCES_BUSY : undefined))
+  }
+
+  #counted({ type, address, command }: Step, reply: AnyReply): AnyReply {
+    const { statistics } = this.#options
+    if (!statistics) return reply
+    // A request that skips at once causes no event.
+    if (reply.status === 'skip' && command.type === 'acquire')
+      statistics.skipped(address, { operation: command.operation, fence: reply.fence, atMs: this.#store.nowMs() })
+    statistics.answers.count(type, reply)
+    return reply
+  }
+
+  /** `undefined` if nothing is known. */
+  #factsFor(command: Command, facts: Facts): Facts | undefined {
+    if (command.type === 'acquire' || command.type === 'add-reference') {
+      const { quotas, waiterLimit } = this.#options
+      const mayQueue = this.#store.waiting() < waiterLimit
+      const full = quotas.factsFor(command.node, facts)
+      if (full || !mayQueue) return { ...facts, ...full, ...(!mayQueue && { mayQueue }) }
+    }
+    if (facts.actsFor === undefined && facts.mayQueue === undefined) return undefined
+    // Knowing the id of a session is enough to act for it.
+    return command.type === 'leave' ? NOTHING_KNOWN : facts
+  }
+
+  #isTooLarge(command: Command): boolean {
+    if (command.type !== 'release' || command.outcome !== 'success' || command.result === undefined) return false
+    return jsonBytes(command.result) > this.#options.resultLimit
+  }
+
+  #tooLarge(): string {
+    return `The result is larger than ${this.#options.resultLimit} bytes; send resultOmitted in its place, or raise the server's result_limit.`
+  }
+}

@@ -1,0 +1,5 @@
+export { PolicyMismatch } from '@baton-lock/store/remote'
+export { checkEtcdStore } from './check.ts'
+export { type EtcdStoreOptions, openEtcdBackend, openEtcdStore } from './etcd-store.ts'
+export { kind } from './kind.ts'
+export { raiseFences } from './raise-fences.ts'

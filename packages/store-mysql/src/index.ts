@@ -1,0 +1,7 @@
+export { PolicyMismatch } from '@baton-lock/store/remote'
+export { checkMysqlStore } from './check.ts'
+export { createTablesAt } from './create-tables.ts'
+export { kind } from './kind.ts'
+export { type MysqlStoreOptions, openMysqlBackend, openMysqlStore } from './mysql-store.ts'
+export { raiseFences } from './raise-fences.ts'
+export { tablesText } from './tables.ts'

@@ -1,0 +1,6 @@
+export { backupFileStore, saveBackup } from './backup.ts'
+export { nodeDisk } from './disk.ts'
+export { DamagedStore } from './errors.ts'
+export { type FileStoreOptions, openFileStore } from './file-store.ts'
+export { checkFileStore, raiseFences } from './maintenance.ts'
+export { restoreFileStore } from './restore.ts'

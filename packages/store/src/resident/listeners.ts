@@ -1,0 +1,38 @@
+import type { AddressedEvent } from '@baton-lock/core'
+import type { EventListener } from '../store.ts'
+
+/** Who listens to a store that lives in one process. */
+export class Listeners {
+  readonly #listeners = new Set<EventListener>()
+  /** Events of steps that a listener has taken while it was told. */
+  readonly #later: AddressedEvent[] = []
+  #isTelling = false
+
+  add(listener: EventListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  clear(): void {
+    this.#listeners.clear()
+  }
+
+  /** A listener may take a step at once: its events come after those that are being told, in the order of the steps. */
+  tell(events: readonly AddressedEvent[]): void {
+    if (this.#isTelling) {
+      this.#later.push(...events)
+      return
+    }
+    this.#isTelling = true
+    try {
+      for (const event of events) this.#tellOne(event)
+      for (let event = this.#later.shift(); event; event = this.#later.shift()) this.#tellOne(event)
+    } finally {
+      this.#isTelling = false
+    }
+  }
+
+  #tellOne(event: AddressedEvent): void {
+    for (const listener of this.#listeners) listener(event, false)
+  }
+}

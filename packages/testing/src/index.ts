@@ -1,0 +1,2 @@
+export * from '@baton-lock/store/conformance'
+export { FencedResource } from './fenced-resource.ts'

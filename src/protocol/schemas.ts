@@ -1,7 +1,0 @@
-/*
- * What checks input. Apart from the rest of the protocol: to load the library behind it takes longer than a whole command
- * line needs, and a client over HTTP never does.
- */
-export { ID_FORMAT, idSchema } from './id-schema.ts'
-export { JSON_BYTES, policySchema, requestSchemas } from './requests.ts'
-export { tokensSchema } from './token-schema.ts'

@@ -1,1 +1,0 @@
-export { type MemoryStoreOptions, openMemoryStore, type StepTaken } from './memory-store.ts'

@@ -1,5 +1,0 @@
-import { test } from 'vitest'
-import { storeConformance } from '../../testing/index.ts'
-import { openMemoryStore } from './index.ts'
-
-storeConformance({ name: 'memory', open: ({ data, ...options }) => openMemoryStore({ ...options, id: data }), test })

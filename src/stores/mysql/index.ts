@@ -1,6 +1,0 @@
-export { PolicyMismatch } from '../remote/index.ts'
-export { checkMysqlStore } from './check.ts'
-export { type Migrated, migrate } from './migrate.ts'
-export { migrationsText } from './migrations.ts'
-export { type MysqlStoreOptions, openMysqlBackend, openMysqlStore } from './mysql-store.ts'
-export { raiseFences } from './raise-fences.ts'

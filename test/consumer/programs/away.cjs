@@ -1,0 +1,9 @@
+const { open } = require('baton-lock')
+
+/** How a store that is away, or not installed, is refused. */
+async function main() {
+  for (const url of process.argv.slice(2))
+    await open(url, { whenUnavailable: 'fail' }).catch(({ name, message }) => console.log(`${name}: ${message}`))
+}
+
+main()

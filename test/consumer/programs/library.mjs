@@ -1,0 +1,6 @@
+import { open } from 'baton-lock'
+
+const baton = await open(process.argv[2] ?? 'memory:')
+const results = await Promise.all([1, 2].map((each) => baton.once('report', () => `written by ${each}`)))
+console.log(results.map(({ status, result }) => `${status}: ${result}`).join(', '))
+await baton.close()
