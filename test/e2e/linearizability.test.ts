@@ -120,16 +120,20 @@ async function freshServer() {
   return server
 }
 
+const EXPECTED = ['granted', 'queued', 'released', 'refused', 'skip']
+/** A seed whose run was too slow, or drew no reply of some status, is followed by another one. */
+const MOST_SEEDS = 8
+
 test('what a real server answers to eight clients at once is linearizable against the naive model', async () => {
-  for (let seed = 1; ; seed++) {
+  const statuses = new Set<string | undefined>()
+  for (let seed = 1; !EXPECTED.every((status) => statuses.has(status)); seed++) {
+    expect(seed, `statuses so far: ${[...statuses].join(', ')}`).toBeLessThanOrEqual(MOST_SEEDS)
     const server = await freshServer()
     const startMs = performance.now()
     const sent = await play(server.url, seed)
-    // A machine that was busy with something else: once more, but not for ever.
-    if (performance.now() - startMs > LONGEST_MS && seed < 4) continue
-    expect(performance.now() - startMs).toBeLessThan(LONGEST_MS)
-    const statuses = new Set(sent.map(({ reply }) => (reply as { status: string } | undefined)?.status))
-    for (const status of ['granted', 'queued', 'released', 'refused', 'skip']) expect(statuses).toContain(status)
+    // The model forgets nothing, and the server does after a while: a slower run cannot be compared.
+    if (performance.now() - startMs > LONGEST_MS) continue
+    for (const { reply } of sent) statuses.add((reply as { status: string } | undefined)?.status)
     for (const resource of RESOURCES) {
       const ofIt = sent.filter((each) => each.resource === resource)
       const result = linearize(ofIt, { policy })
@@ -138,6 +142,5 @@ test('what a real server answers to eight clients at once is linearizable agains
         true,
       )
     }
-    return
   }
 }, 120_000)
