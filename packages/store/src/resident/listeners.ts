@@ -19,20 +19,14 @@ export class Listeners {
 
   /** A listener may take a step at once: its events come after those that are being told, in the order of the steps. */
   tell(events: readonly AddressedEvent[]): void {
-    if (this.#isTelling) {
-      this.#later.push(...events)
-      return
-    }
+    this.#later.push(...events)
+    if (this.#isTelling) return
     this.#isTelling = true
     try {
-      for (const event of events) this.#tellOne(event)
-      for (let event = this.#later.shift(); event; event = this.#later.shift()) this.#tellOne(event)
+      for (let event = this.#later.shift(); event; event = this.#later.shift())
+        for (const listener of this.#listeners) listener(event, false)
     } finally {
       this.#isTelling = false
     }
-  }
-
-  #tellOne(event: AddressedEvent): void {
-    for (const listener of this.#listeners) listener(event, false)
   }
 }

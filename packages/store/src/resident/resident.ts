@@ -9,7 +9,6 @@ import {
   type Reply,
   type ReplyTo,
   type Resource,
-  type Step,
   step,
 } from '@baton-lock/core'
 import {
@@ -86,7 +85,7 @@ export class Resident {
   step<C extends Command>(address: Address, taking: Taking<C>): ReplyTo<C> | Refused {
     this.#endDueSessions(taking.nowMs)
     if (this.sessions.isEnding) this.#endPlacesAt(this.shards.get(address), taking.nowMs)
-    return this.#take(address, taking)
+    return this.run(address, taking)
   }
 
   acknowledge(ask: AskAt, nowMs: number): void {
@@ -104,7 +103,7 @@ export class Resident {
     const slot = this.shards.get(address)
     if (slot === undefined) return undefined
     if ((this.shards.deadlineMs(slot) ?? Infinity) > nowMs || this.spares) return slot.read()
-    this.#take(address, { command: { type: 'expire' }, nowMs })
+    this.run(address, { command: { type: 'expire' }, nowMs })
     return this.shards.get(address)?.read()
   }
 
@@ -149,7 +148,7 @@ export class Resident {
       const slot = this.shards.due(nowMs)
       if (!slot) return
       if (this.sessions.isEnding) this.#endPlacesAt(slot, nowMs)
-      this.#take(slot, { command: { type: 'expire' }, nowMs })
+      this.run(slot, { command: { type: 'expire' }, nowMs })
     }
   }
 
@@ -157,7 +156,7 @@ export class Resident {
   recover(nowMs: number): void {
     this.sessions.renewAll(nowMs)
     for (const slot of this.shards.active()) {
-      if (runsOut(slot.read())) this.#take(slot, { command: { type: 'recover' }, nowMs })
+      if (runsOut(slot.read())) this.run(slot, { command: { type: 'recover' }, nowMs })
     }
   }
 
@@ -186,8 +185,9 @@ export class Resident {
     return { resources: this.shards.size, grants: this.#grants, waiters: this.#waiters, sessions: this.sessions.size }
   }
 
-  /** One step of one resource, without the journal. A replay of a log uses it too. */
-  run<C extends Command>(address: Address, { command, facts, nowMs }: Taking<C>): Step<C> {
+  /** One step of one resource. The replay of a log calls it too, before there is a journal. */
+  run<C extends Command>(address: Address, { command, facts: given, nowMs }: Taking<C>): ReplyTo<C> | Refused {
+    const facts = this.spares ? { ...given, spares: true } : given
     const slot = this.shards.getOrCreate(address)
     this.beforeChange?.(slot)
     const nextDeadlineMs = this.shards.deadlineMs(slot) ?? Infinity
@@ -195,7 +195,7 @@ export class Resident {
     const grants = resource.grants.size
     const waiters = resource.waiters.size
     const session = command.type === 'acquire' ? command.session : undefined
-    const taken = step(resource, command, {
+    const { reply, events, places, ...taken } = step(resource, command, {
       nowMs,
       policy: policyOf(this.policy.policy, slot.namespace),
       fenceFloor: this.shards.fenceFloorOf(slot),
@@ -209,10 +209,12 @@ export class Resident {
     })
     this.#grants += resource.grants.size - grants
     this.#waiters += resource.waiters.size - waiters
-    if (waiters > 0 || resource.waiters.size > 0) this.queues.follow(taken.events)
-    this.sessions.follow(slot, taken.places)
+    if (waiters > 0 || resource.waiters.size > 0) this.queues.follow(events)
+    this.sessions.follow(slot, places)
     this.shards.settle(slot, taken.nextDeadlineMs)
-    return taken
+    const { namespace, resource: id } = address
+    this.journal?.ran({ namespace, resource: id, nowMs, command, ...(facts && { facts }), reply, events })
+    return reply
   }
 
   /** A view of a resource after its due deadlines were applied. */
@@ -226,18 +228,6 @@ export class Resident {
     if (!resource || !slot) return undefined
     const policy = policyOf(this.policy.policy, address.namespace)
     return view(resource, { nowMs, policy, fenceFloor: this.shards.fenceFloorOf(slot) })
-  }
-
-  #take<C extends Command>(address: Address, taking: Taking<C>): ReplyTo<C> | Refused {
-    if (this.spares && !taking.facts?.spares)
-      return this.#take(address, { ...taking, facts: { ...taking.facts, spares: true } })
-    const { reply, events } = this.run(address, taking)
-    if (!this.journal) return reply
-    const { command, facts, nowMs } = taking
-    const { namespace, resource } = address
-    if (facts) this.journal.ran({ namespace, resource, nowMs, command, facts, reply, events })
-    else this.journal.ran({ namespace, resource, nowMs, command, reply, events })
-    return reply
   }
 
   #endDueSessions(nowMs: number): void {
@@ -265,7 +255,7 @@ export class Resident {
 
   #endPlace(place: EndingPlace, nowMs: number): void {
     const { at, how: type, session, operation, node, owner } = place
-    this.#take(at, { command: { type, session, operation, node, owner }, nowMs })
+    this.run(at, { command: { type, session, operation, node, owner }, nowMs })
     this.sessions.ended(place)
   }
 }
