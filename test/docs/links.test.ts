@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { basename, dirname, join, normalize } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { pageOf, root } from './page.ts'
 
@@ -55,6 +55,13 @@ test('every page that is no note on a decision is in the tables of both READMEs,
     expect(site).toContain(`'${path.replace('.md', '')}'`)
     for (const links of readmes) expect(links).toContain(path)
   }
+})
+
+test('the page of the rules links every scenario once', () => {
+  const { links } = pageOf(files('docs/rules.md')!)
+  const linked = links.filter((link) => link.endsWith('.txt')).map((link) => basename(link))
+  const scenarios = readdirSync(join(root, 'packages/core/scenarios')).filter((name) => name.endsWith('.txt'))
+  expect(linked.toSorted()).toEqual(scenarios.toSorted())
 })
 
 describe('the check', () => {
