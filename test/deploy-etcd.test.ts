@@ -1,6 +1,7 @@
 // needs: etcd
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { urlOf } from '@baton-lock/test-support/baton-server'
 import { readTokensFile } from 'baton-lock/cli/config/file'
 import { serveConfig } from 'baton-lock/cli/config/serve-config'
 import { validate } from 'dockerfile-utils'
@@ -59,7 +60,7 @@ async function runs(name: string, members: readonly Environment[], server: Envir
   await until('all members take part', areThere)
   const { BATON_TOKENS: _, ...others } = server
   const running = start(['serve', '--port', '0'], { ...others, BATON_HOST: '127.0.0.1', BATON_STORE: store })
-  const url = await until('it listens', () => /listening on (\S+)/.exec(running.stdout())?.[1])
+  const url = await urlOf(running)
   expect((await fetch(`${url}/readyz`)).status).toBe(200)
 }
 

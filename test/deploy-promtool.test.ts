@@ -1,9 +1,8 @@
 // needs: promtool
-import { execFile, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { startProcess } from '@baton-lock/test-support/processes'
 import { newWorld } from '@baton-lock/test-support/server-world'
 import { afterAll, expect, test } from 'vitest'
 import { stringify } from 'yaml'
@@ -12,9 +11,16 @@ import { panelQueries, readDashboard } from './deploy/queries.ts'
 
 /* What promtool, which comes with Prometheus, finds wrong with what a server tells and with the files of deploy/. */
 
-const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'baton-promtool-'))
 afterAll(() => rmSync(folder, { recursive: true }))
+
+/** `input` is for its stdin. */
+function promtool(args: readonly string[], input = '') {
+  const started = startProcess('promtool', args, { stdin: 'pipe' })
+  started.write(input)
+  started.endInput()
+  return started.ended
+}
 
 test('nothing is wrong with the metrics of a server', async () => {
   const world = newWorld({ version: '1.2.3' })
@@ -33,18 +39,18 @@ test('nothing is wrong with the metrics of a server', async () => {
     .toContain('quantile="0.99"')
   const { body: text } = await world.get('/metrics')
   expect(text).toContain('baton_refusals_total{code=')
-  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })
-  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' })
+  expect(await promtool(['check', 'metrics'], text)).toEqual({ code: 0, stdout: '', stderr: '' })
 })
 
 test('nothing is wrong with the alerts, nor with the configuration that names them', async () => {
-  const { stdout } = await run('promtool', ['check', 'config', pathTo('prometheus.yaml')])
-  expect(stdout).toContain('SUCCESS: 1 rule files found')
-  await run('promtool', ['check', 'rules', pathTo('prometheus-rules.yaml')])
+  const config = await promtool(['check', 'config', pathTo('prometheus.yaml')])
+  expect(config).toMatchObject({ code: 0, stdout: expect.stringContaining('SUCCESS: 1 rule files found') })
+  expect(await promtool(['check', 'rules', pathTo('prometheus-rules.yaml')])).toMatchObject({ code: 0 })
 })
 
 test('alerts come when they should, and only then', async () => {
-  await run('promtool', ['test', 'rules', join(root, 'test/deploy/prometheus-rules.test.yaml')])
+  const tests = join(root, 'test/deploy/prometheus-rules.test.yaml')
+  expect(await promtool(['test', 'rules', tests])).toMatchObject({ code: 0 })
 })
 
 test('every query of the dashboard is one that Prometheus understands', async () => {
@@ -54,7 +60,7 @@ test('every query of the dashboard is one that Prometheus understands', async ()
   }))
   const path = join(folder, 'queries.yaml')
   writeFileSync(path, stringify({ groups: [{ name: 'dashboard', rules }] }))
-  const { stdout } = await run('promtool', ['check', 'rules', path])
-  expect(stdout).toContain(`SUCCESS: ${rules.length} rules found`)
+  const stdout = expect.stringContaining(`SUCCESS: ${rules.length} rules found`)
+  expect(await promtool(['check', 'rules', path])).toMatchObject({ code: 0, stdout })
   expect(rules.length).toBeGreaterThan(25)
 })

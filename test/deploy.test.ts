@@ -1,11 +1,10 @@
-import { execFile, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import { contentConfigOf } from '@baton-lock/containerd/config'
 import { buildApp, listen, Service, systemClock } from '@baton-lock/server'
 import { openMemoryStore } from '@baton-lock/store/memory'
+import { run, startProcess } from '@baton-lock/test-support/processes'
 import { EXIT } from 'baton-lock/cli'
 import { readTokensFile } from 'baton-lock/cli/config/file'
 import { serveConfig } from 'baton-lock/cli/config/serve-config'
@@ -24,7 +23,8 @@ import {
   root,
 } from './deploy/files.ts'
 
-const run = promisify(execFile)
+/** Docker builds an image in it. */
+const LONGEST_MS = 600_000
 const folder = mkdtempSync(join(tmpdir(), 'baton-deploy-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -51,10 +51,9 @@ let url: string
 let close: () => Promise<void>
 
 beforeAll(async () => {
-  const { stdout } = await run(process.execPath, ['packages/baton-lock/dist/main.js', 'serve', '--help'], {
-    cwd: root,
-  })
-  known = ['NODE_ENV', ...(stdout.match(/\bBATON_[A-Z_]+/g) ?? [])]
+  const args = ['packages/baton-lock/dist/main.js', 'serve', '--help']
+  const help = String(await run(process.execPath, args, { cwd: root, timeoutMs: 30_000 }))
+  known = ['NODE_ENV', ...(help.match(/\bBATON_[A-Z_]+/g) ?? [])]
   const clock = systemClock()
   const service = new Service({ store: openMemoryStore({ clock }) })
   const app = buildApp({ service, tokens: readTokensFile(TOKENS) })
@@ -69,6 +68,13 @@ afterAll(() => close())
 
 const expectKnown = (environment: Environment) =>
   expect(Object.keys(environment).filter((name) => !known.includes(name))).toEqual([])
+
+const works = (program: string, ...args: string[]) =>
+  run(program, args, { timeoutMs: 5_000 }).then(
+    () => true,
+    () => false,
+  )
+const [hasEngine, hasSystemd] = await Promise.all([works('docker', 'info'), works('systemd-analyze', '--version')])
 
 describe('the image', () => {
   test('nothing is wrong with the Dockerfile, nor with what it copies', () => {
@@ -103,20 +109,19 @@ describe('the image', () => {
   test('its health check passes where a server answers, and fails where none does', () => {
     const [program, ...args] = dockerfile.healthcheck
     expect(program).toBe('node')
-    const check = (port: string) => run(process.execPath, args, { env: { BATON_PORT: port } })
+    const check = (port: string) => startProcess(process.execPath, args, { env: { BATON_PORT: port } }).ended
     return Promise.all([
-      expect(check(new URL(url).port)).resolves.toEqual({ stdout: '', stderr: '' }),
-      expect(check('1')).rejects.toMatchObject({ code: 1 }),
+      expect(check(new URL(url).port)).resolves.toEqual({ code: 0, stdout: '', stderr: '' }),
+      expect(check('1')).resolves.toMatchObject({ code: 1 }),
     ])
   })
 
-  const hasEngine = spawnSync('docker', ['info'], { timeout: 5_000 }).status === 0
-  if (hasEngine) test('Docker builds it, and its server is ready', buildAndAsk, 600_000)
+  if (hasEngine) test('Docker builds it, and its server is ready', buildAndAsk, LONGEST_MS)
   else
-    test('no Docker engine answers here, so it is not built: its commands are well-formed, and their scripts exist', () => {
+    test('no Docker engine answers here, so it is not built: its commands are well-formed, and their scripts exist', async () => {
       expect(dockerfile.commands.length).toBeGreaterThan(2)
       for (const command of dockerfile.commands) {
-        expect(spawnSync('sh', ['-n', '-c', command]).status, command).toBe(0)
+        expect(await startProcess('sh', ['-n', '-c', command]).exited, command).toBe(0)
         for (const [, script] of command.matchAll(/\bnode (scripts\S+)/g))
           expect(existsSync(join(root, script!)), script).toBe(true)
       }
@@ -124,7 +129,8 @@ describe('the image', () => {
 })
 
 async function buildAndAsk(): Promise<void> {
-  const docker = async (...args: string[]) => (await run('docker', args, { cwd: root })).stdout.trim()
+  const docker = async (...args: string[]) =>
+    String(await run('docker', args, { cwd: root, timeoutMs: LONGEST_MS })).trim()
   await docker('build', '-f', 'deploy/Dockerfile', '-t', 'baton-test', '.')
   const container = await docker('run', '--detach', '--publish', `127.0.0.1::${PORT}`, 'baton-test', '--insecure')
   try {
@@ -240,13 +246,13 @@ describe('systemd', () => {
   })
 
   const UNITS = ['baton.service', 'baton-content.service']
-  const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
   if (hasSystemd)
     test.each(UNITS)('systemd-analyze finds nothing wrong with %s', async (name) => {
       // It looks whether the program is there.
       const path = join(folder, name)
       writeFileSync(path, read(name).replace('/usr/local/bin/baton', process.execPath))
-      expect(await run('systemd-analyze', ['verify', path])).toEqual({ stdout: '', stderr: '' })
+      const { ended } = startProcess('systemd-analyze', ['verify', path])
+      expect(await ended).toEqual({ code: 0, stdout: '', stderr: '' })
     })
   else
     test.each(UNITS)(

@@ -2,7 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { deadExports, type Finding, isIn, missingPaths, pageImports, rawOutput, realTime } from './tidy/checks.ts'
+import {
+  deadExports,
+  type Finding,
+  isIn,
+  missingPaths,
+  ownSpawns,
+  pageImports,
+  rawOutput,
+  realTime,
+} from './tidy/checks.ts'
 import { entriesOf } from './tidy/entries.ts'
 import { readTree, treeOf } from './tidy/source-tree.ts'
 
@@ -43,6 +52,15 @@ const RAW_OUTPUT = {
   'packages/baton-lock/src/cli/run/waiting-line.ts': 'cuts what it has escaped to the width of the terminal',
 }
 
+/** The test code that starts processes by itself, and why. The rest uses the starter, which kills what it started. */
+const OWN_SPAWNS = {
+  'internal/test-support/src/processes.ts': 'the starter',
+  'internal/test-support/src/certificates.ts': 'waits for openssl synchronously, where tests are declared',
+  'internal/faults/src/content/mounts.ts': 'unmounts while its process exits, synchronously',
+  'internal/bench/': 'is JavaScript that Node runs as it is, and cannot import the starter, which is TypeScript',
+  'test/e2e/shell-command.mjs': 'is JavaScript that Node runs as it is, and ends its server',
+}
+
 describe('the sources', () => {
   const tree = readTree(root, ['packages', 'internal', 'test', 'scripts', 'examples'])
 
@@ -61,6 +79,15 @@ describe('the sources', () => {
   test('every place that may use real time does', () => {
     const using = realTime(tree, []).map(({ path }) => path)
     expect(Object.keys(REAL_TIME).filter((place) => !using.some((path) => isIn(path, place)))).toEqual([])
+  })
+
+  test('test code starts processes by the one starter', () => {
+    expect(ownSpawns(tree, Object.keys(OWN_SPAWNS))).toEqual([])
+  })
+
+  test('every place that may start processes by itself does', () => {
+    const spawning = ownSpawns(tree, []).map(({ path }) => path)
+    expect(Object.keys(OWN_SPAWNS).filter((place) => !spawning.some((path) => isIn(path, place)))).toEqual([])
   })
 
   test('nothing that others wrote reaches a terminal unescaped', () => {
@@ -179,6 +206,14 @@ describe('the checks', () => {
   test('a date of a given time, and text about clocks, are no clocks', () => {
     const text = "// Date.now() and setTimeout\nconst date = new Date(0)\nconst text = 'Math.random()'\nclock.now()"
     expect(realTime(treeOf({ 'packages/a/src/a.ts': text }), [])).toEqual([])
+  })
+
+  test('test code that starts a process by itself is found', () => {
+    const text = "import { spawn } from 'node:child_process'\nspawn('x')"
+    const found = ['internal/a/src/b.ts', 'packages/a/src/b.test.ts', 'packages/a/test/c.ts', 'test/d.mjs']
+    const paths = [...found, 'internal/a/src/e.ts', 'packages/a/src/b.ts', 'scripts/f.mjs']
+    const tree = treeOf(Object.fromEntries(paths.map((path) => [path, text])))
+    expect(ownSpawns(tree, ['internal/a/src/e.ts']).map(({ path }) => path)).toEqual(found)
   })
 
   test('a file of the command line that writes to a stream directly is found', () => {

@@ -1,22 +1,38 @@
-import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { startProcess } from '@baton-lock/test-support/processes'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Without settings of the machine: no variables of Baton, npm or Node. Programs run under the Node of the test. */
+/** Takes away what npm and Node have set, and has programs run under the Node of the test. */
 export const ENV: NodeJS.ProcessEnv = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(baton|npm|node|vitest)_/i.test(name))),
+  ...Object.fromEntries(
+    Object.keys(process.env)
+      .filter((name) => /^(npm|node)_/i.test(name))
+      .map((name) => [name, undefined]),
+  ),
   PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
 }
 
-const start = promisify(execFile)
-export const run = (program: string, args: readonly string[], options: { cwd: string; env?: NodeJS.ProcessEnv }) =>
-  start(program, args, { ...options, env: options.env ?? ENV, maxBuffer: 16 * 1024 * 1024 })
+interface Output {
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a program to its end. Throws an error with its output if it fails. */
+export async function run(
+  program: string,
+  args: readonly string[],
+  { cwd, env = ENV }: { readonly cwd: string; readonly env?: NodeJS.ProcessEnv },
+): Promise<Output> {
+  const { code, stdout, stderr } = await startProcess(program, args, { cwd, env }).ended
+  if (code === 0) return { stdout, stderr }
+  const error = new Error(`${[program, ...args].join(' ')} ended with ${code}: ${stderr}`)
+  throw Object.assign(error, { stdout, stderr })
+}
 
 interface Manifest {
   readonly name: string
@@ -51,7 +67,7 @@ export async function pack(checkout: string, destination: string): Promise<strin
   await mkdir(destination, { recursive: true })
   const workspaces = [...published.keys()].map((name) => `--workspace=${name}`)
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', destination, ...workspaces]
-  return (await run('npm', args, { cwd: checkout, env: process.env })).stdout
+  return (await run('npm', args, { cwd: checkout, env: {} })).stdout
 }
 
 /** The same version of a package that this repository uses. */
@@ -61,7 +77,7 @@ export const sameVersion = (name: string): string => `${name}@${readManifest(joi
 export interface Project {
   readonly folder: string
   /** Runs Node in the folder. */
-  node(...args: string[]): Promise<{ readonly stdout: string; readonly stderr: string }>
+  node(...args: string[]): Promise<Output>
   /** Imports modules, or requires them, in a process of their own; returns what that prints. */
   load(names: readonly string[], options: { readonly isModule: boolean }): Promise<string>
   remove(): Promise<void>
@@ -116,7 +132,7 @@ export async function npmInstall(cwd: string, specifiers: readonly string[]): Pr
   const flags = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund']
   // scripts/test.mjs has set the variable aside.
   const ca = process.env.BATON_TEST_CA_CERTS
-  const env = { ...process.env, ...(ca !== undefined && { NODE_EXTRA_CA_CERTS: ca }) }
+  const env = ca === undefined ? {} : { NODE_EXTRA_CA_CERTS: ca }
   await run('npm', ['install', ...flags, ...specifiers], { cwd, env })
 }
 

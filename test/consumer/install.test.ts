@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
+import { startServe, urlOf } from '@baton-lock/test-support/baton-server'
+import type { Started } from '@baton-lock/test-support/processes'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ENV, failureOf, freshProject, installedIn, type Project, run, subpathsOf } from './fresh-project.ts'
 
@@ -9,7 +9,7 @@ const MB = 1_000_000
 /** Two projects: one has only the client, the other one only baton-lock. */
 let client: Project
 let batonLock: Project
-let server: ChildProcess
+let server: Started | undefined
 let url: string
 
 beforeAll(async () => {
@@ -18,25 +18,14 @@ beforeAll(async () => {
     freshProject(['@baton-lock/client'], { sources }),
     freshProject(['baton-lock'], { sources }),
   ])
-  server = spawn(
-    join(batonLock.folder, 'node_modules/.bin/baton'),
-    ['serve', '--port', '0', '--store', 'file:data', '--log-level', 'warn'],
-    {
-      cwd: batonLock.folder,
-      env: ENV,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
-  const [line] = await once(server.stdout!, 'data')
-  url = /http\S+/.exec(String(line))![0]
+  const command = [join(batonLock.folder, 'node_modules/.bin/baton')]
+  const flags = ['--store', 'file:data', '--log-level', 'warn']
+  server = startServe(command, flags, { cwd: batonLock.folder, env: ENV })
+  url = await urlOf(server)
 }, 120_000)
 
 afterAll(async () => {
-  if (server) {
-    const ended = once(server, 'exit')
-    server.kill()
-    await ended
-  }
+  await server?.end('SIGTERM')
   for (const project of [client, batonLock]) await project?.remove()
 })
 

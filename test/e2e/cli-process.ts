@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PROGRAMS } from '@baton-lock/faults/programs'
+import { startServe, urlOf } from '@baton-lock/test-support/baton-server'
 import { type End, Processes, type Started, type StartOptions } from '@baton-lock/test-support/processes'
 import { afterAll, beforeAll } from 'vitest'
 
@@ -11,19 +12,25 @@ export type { End } from '@baton-lock/test-support/processes'
 export type Running = Started
 export const MAIN = PROGRAMS.baton
 
-const LISTENING = /^baton listening on (\S+)\n/
 /** All that a test file has started. */
 export const processes = new Processes()
 
 export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
-  const main = env.BATON_HISTORY === undefined ? MAIN : PROGRAMS.recordedServer
-  return startProgram(process.execPath, [main, ...args], { env })
+  return startProgram(process.execPath, [mainFor(env), ...args], { env })
+}
+
+function mainFor({ BATON_HISTORY }: NodeJS.ProcessEnv): string {
+  return BATON_HISTORY === undefined ? MAIN : PROGRAMS.recordedServer
 }
 
 /** Any program beside the product, e.g. one that uses it. */
 export function startProgram(program: string, args: readonly string[], options?: StartOptions): Running {
-  if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run \`npm run build\` first`)
+  requireBuild()
   return processes.start(program, args, options)
+}
+
+function requireBuild(): void {
+  if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run \`npm run build\` first`)
 }
 
 /** Runs one command line to its end. */
@@ -44,7 +51,8 @@ export interface TestServer {
 
 /** On memory, on any port, unless the flags name others. */
 export async function startServer(flags: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<TestServer> {
-  const server = start(['serve', '--port', '0', '--store', 'memory:', ...flags], env)
+  requireBuild()
+  const server = startServe([process.execPath, mainFor(env)], ['--store', 'memory:', ...flags], { processes, env })
   const url = await urlOf(server)
   const own = { BATON_SERVER: url }
   return {
@@ -58,11 +66,6 @@ export async function startServer(flags: readonly string[] = [], env: NodeJS.Pro
     },
     kill: () => server.end(),
   }
-}
-
-/** Where a server listens, once it does. */
-export async function urlOf(server: Running): Promise<string> {
-  return (await server.says(LISTENING))[1]!
 }
 
 /** A server and a folder for the tests of a file. Both are gone after the last one. */

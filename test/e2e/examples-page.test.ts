@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -72,8 +71,8 @@ test.each(textsIn('sh'))('three machines run: %s', async (line) => {
   expect(nodes).toHaveLength(RUNS[/.*\bbaton (\w+)/.exec(line)![1]!]!)
 })
 
-test('the programs fit the types of the package', () => {
+test('the programs fit the types of the package', async () => {
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', examples], { encoding: 'utf8' })
-  expect([status, stdout]).toEqual([0, ''])
+  const { code, stdout } = await startProgram(process.execPath, [tsc, '-p', examples]).ended
+  expect([code, stdout]).toEqual([0, ''])
 })

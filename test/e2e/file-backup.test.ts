@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import { type Baton, connect } from '@baton-lock/client'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { baton, start, type TestServer, until } from './cli-process.ts'
+import { baton, startServer, type TestServer } from './cli-process.ts'
 import { fileStores, serve } from './file-server.ts'
 
 const { newDirectory } = fileStores()
@@ -179,13 +179,9 @@ test('--force moves the old store aside, --as-copy makes another one of it', asy
 }, 60_000)
 
 test('a server that has another store says that it is backed up otherwise', async () => {
-  const server = start(['serve', '--port', '0', '--store', 'memory:'])
-  onTestFinished(async () => {
-    server.kill('SIGKILL')
-    await server.ended
-  })
-  const url = await until('the server listens', () => /^baton listening on (\S+)\n/.exec(server.stdout())?.[1])
-  expect(await baton(['store', 'backup', newDirectory(), '--server', url])).toMatchObject({
+  const server = await startServer()
+  onTestFinished(() => server.kill())
+  expect(await server.baton('store', 'backup', newDirectory())).toMatchObject({
     code: 64,
     stdout: '',
     stderr: 'baton: The store of this server is backed up by its own means; see docs/operations.md.\n',

@@ -1,7 +1,7 @@
 // needs: mount
-import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { run, startProcess } from '@baton-lock/test-support/processes'
 import { expect, test } from 'vitest'
 import { killRest, until } from './cli-process.ts'
 import { fileStores, post, serve } from './file-server.ts'
@@ -11,8 +11,8 @@ const { newDirectory } = fileStores()
 test('a disk of 8 MB that fills up while it works: 503, then space is freed and it goes on, nothing lost', async () => {
   const directory = newDirectory()
   mkdirSync(directory)
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', directory], { encoding: 'utf8' })
-  if (mounted.status !== 0) throw new Error(`this test mounts a tmpfs, which needs root: ${mounted.stderr}`)
+  const mounted = await startProcess('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', directory]).ended
+  if (mounted.code !== 0) throw new Error(`this test mounts a tmpfs, which needs root: ${mounted.stderr}`)
   try {
     const server = await serve(join(directory, 'store'))
     const acknowledged: string[] = []
@@ -24,7 +24,7 @@ test('a disk of 8 MB that fills up while it works: 503, then space is freed and 
     for (let count = 0; count < 20; count++) expect((await ask(`before-${count}`)).status).toBe(200)
 
     const filler = join(directory, 'filler')
-    spawnSync('sh', ['-c', `cat /dev/zero > ${filler}`])
+    await startProcess('sh', ['-c', `cat /dev/zero > ${filler}`]).ended
     const refusals = []
     for (let count = 0; refusals.length < 20; count++) {
       if (count > 50_000) throw new Error('the disk never ran full')
@@ -46,7 +46,7 @@ test('a disk of 8 MB that fills up while it works: 503, then space is freed and 
   } finally {
     // Should it fail, a server may still be in there.
     killRest()
-    execFileSync('umount', ['--lazy', directory])
+    await run('umount', ['--lazy', directory], { timeoutMs: 10_000 })
   }
 }, 120_000)
 

@@ -1,8 +1,9 @@
 // needs: strace
 import { readFileSync } from 'node:fs'
 import { PROGRAMS } from '@baton-lock/faults/programs'
+import { urlOf } from '@baton-lock/test-support/baton-server'
 import { expect, test } from 'vitest'
-import { startProgram, urlOf } from './cli-process.ts'
+import { startProgram } from './cli-process.ts'
 import { fileStores, post } from './file-server.ts'
 import { syncOrder } from './sync-order.ts'
 

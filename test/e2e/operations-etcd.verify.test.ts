@@ -1,5 +1,6 @@
 // needs: openssl, etcd, etcdctl
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { urlOf } from '@baton-lock/test-support/baton-server'
 import { newAuthority, newCertificate } from '@baton-lock/test-support/certificates'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { readPage } from '../docs/page.ts'
@@ -68,7 +69,7 @@ class Machines {
       this.#servers.set(machine, start(['serve'], environmentOf(this.here(file, machine))))
     for (const machine of machines) {
       const running = this.#servers.get(machine)!
-      await until('it listens', () => running.stdout() === `baton listening on http://${this.address(machine)}:8086\n`)
+      if ((await urlOf(running)) !== `http://${this.address(machine)}:8086`) throw new Error(running.stdout())
     }
   }
 

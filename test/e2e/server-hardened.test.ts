@@ -1,8 +1,9 @@
 import { readdirSync, unlinkSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { urlOf } from '@baton-lock/test-support/baton-server'
 import { expect, onTestFinished, test } from 'vitest'
-import { baton, MAIN, start, startProgram, troubleIn, until, urlOf } from './cli-process.ts'
+import { baton, MAIN, start, startProgram, troubleIn, until } from './cli-process.ts'
 import { fileStores, post, serve } from './file-server.ts'
 
 const { newDirectory } = fileStores()

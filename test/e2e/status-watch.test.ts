@@ -1,14 +1,12 @@
 // needs: tmux
-import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { promisify } from 'node:util'
 import { type Baton, connect } from '@baton-lock/client'
+import { run } from '@baton-lock/test-support/processes'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { killRest, MAIN, startServer, type TestServer, until } from './cli-process.ts'
 
 /* In a terminal: tmux is one, and can be asked what is on it. */
 
-const run = promisify(execFile)
 /** A server of tmux of each test's own: one that ends may still be there for a moment. */
 let terminals = 0
 const socket = () => `baton-watch-${process.pid}-${terminals}`
@@ -29,7 +27,7 @@ afterAll(async () => {
 })
 
 async function tmux(...args: string[]): Promise<string> {
-  return (await run('tmux', ['-L', socket(), ...args])).stdout
+  return String(await run('tmux', ['-L', socket(), ...args], { timeoutMs: 10_000 }))
 }
 
 const screen = () => tmux('capture-pane', '-p')

@@ -1,4 +1,5 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { urlOf } from '@baton-lock/test-support/baton-server'
 import { afterAll, expect, test } from 'vitest'
 import { type Block, readPage } from '../docs/page.ts'
 import { type End, killRest, type Running, until } from './cli-process.ts'
@@ -63,7 +64,7 @@ test('the tutorial does what it says', async () => {
     KEEP_SERVER: '1',
     BATON_STORE: `file:${shell.path('data')}`,
   })
-  const url = await until('the server listens', () => /^baton listening on (\S+)$/m.exec(server.stdout())?.[1])
+  const url = await urlOf(server)
   const here = (text: string) => text.replaceAll('http://127.0.0.1:8086', url)
   expect(masked(server.stdout())).toContain(masked(here(steps[0]!.shown)))
 

@@ -81,6 +81,16 @@ export function realTime(tree: SourceTree, allowed: readonly string[]): Finding[
     )
 }
 
+const TEST_CODE = /^(internal|test)\/|^packages\/[^/]+\/test\/|\.test\.ts$/
+
+/** Test code that starts processes by itself, except `allowed`: nobody kills those when a worker of vitest dies. */
+export function ownSpawns(tree: SourceTree, allowed: readonly string[]): Finding[] {
+  return [...tree.values()]
+    .filter(({ path, packages }) => TEST_CODE.test(path) && packages.has('node:child_process'))
+    .filter(({ path }) => !allowed.some((each) => isIn(path, each)))
+    .map(({ path }) => ({ path, what: 'imports node:child_process; use @baton-lock/test-support/processes' }))
+}
+
 const COMMAND_LINE = 'packages/baton-lock/src/cli/'
 
 /** Files of the command line that write to a stream directly, except `allowed`. */

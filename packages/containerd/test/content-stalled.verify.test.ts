@@ -1,10 +1,9 @@
 // needs: containerd, mergerfs, mount
-import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { digestOf } from '@baton-lock/faults/content/image'
-import { pauseProcess } from '@baton-lock/test-support/processes'
+import { pauseProcess, startProcess } from '@baton-lock/test-support/processes'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../../test/e2e/cli-process.ts'
 import { ContentClient } from './content-client.ts'
@@ -148,8 +147,8 @@ test('a disk that is full is RESOURCE_EXHAUSTED, the next node takes over, and t
   const { root } = stage.node('tiny')
   const host = join(root, 'host')
   mkdirSync(host, { recursive: true })
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', host], { encoding: 'utf8' })
-  if (mounted.status !== 0) throw new Error(`this test mounts a tmpfs, which needs root: ${mounted.stderr}`)
+  const mounted = await startProcess('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', host]).ended
+  if (mounted.code !== 0) throw new Error(`this test mounts a tmpfs, which needs root: ${mounted.stderr}`)
   await stage.node('tiny').startStore()
   const [tiny, a] = [of('tiny'), of('a')]
   const big = blob(4 << 20)
@@ -166,7 +165,7 @@ test('a disk that is full is RESOURCE_EXHAUSTED, the next node takes over, and t
 
   // Brimful: nothing at all can be written.
   const small = blob(50_000)
-  spawnSync('sh', ['-c', `cat /dev/zero > ${join(host, 'filler')}`])
+  await startProcess('sh', ['-c', `cat /dev/zero > ${join(host, 'filler')}`]).ended
   await expect(tiny.put(small.ref, small.bytes)).rejects.toThrow('RESOURCE_EXHAUSTED')
   await expect(tiny.put(`x/2/layer-${big.digest}`, big.bytes)).rejects.toThrow('RESOURCE_EXHAUSTED')
   writeFileSync(join(host, 'filler'), '')

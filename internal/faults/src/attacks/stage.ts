@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startServe, urlOf } from '@baton-lock/test-support/baton-server'
 import { Dialog } from '@baton-lock/test-support/dialog'
 import { Processes, type Started } from '@baton-lock/test-support/processes'
 import { PROGRAMS } from '../programs.ts'
@@ -40,10 +41,9 @@ export class Stage {
     const file = join(this.#folder, 'tokens.toml')
     writeFileSync(file, tokensText({ ...roles, victim }), { mode: 0o600 })
     const flags = this.#attack.isOpen ? [] : ['--tokens', file]
-    const program = [`--max-old-space-size=${HEAP_MB}`, PROGRAMS.baton]
-    const args = ['serve', '--port', '0', '--store', 'memory:', ...flags]
-    this.#server = processes.start(process.execPath, [...program, ...args])
-    this.#url = (await this.#server.says(/listening on (\S+)\n/))[1]!
+    const command = [process.execPath, `--max-old-space-size=${HEAP_MB}`, PROGRAMS.baton]
+    this.#server = startServe(command, ['--store', 'memory:', ...flags], { processes })
+    this.#url = await urlOf(this.#server)
     this.#victim = new Dialog(processes, [PROGRAMS.victim, this.#url, this.#attack.isOpen ? '' : victim])
     this.#attacker = new Dialog(processes, [PROGRAMS.attacker, this.#attack.name, this.#url, JSON.stringify(roles)])
     await Promise.all([this.#victim.hear(says('ready')), this.#attacker.hear(says('ready'))])

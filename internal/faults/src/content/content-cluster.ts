@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { atExit } from '@baton-lock/test-support/at-exit'
-import { type Started, startProcess } from '@baton-lock/test-support/processes'
+import { startServe, urlOf } from '@baton-lock/test-support/baton-server'
+import type { Started } from '@baton-lock/test-support/processes'
 import { freePort } from '../harness/free-port.ts'
 import { ContentNode } from './content-node.ts'
 import { type Image, makeImage } from './image.ts'
@@ -79,8 +80,8 @@ export class ContentCluster {
     const { main, folder } = this.#options
     const flags = ['--port', String(this.#port), '--store', `file:${join(folder, 'lock')}`]
     const log = join(folder, 'server.log')
-    this.#server = startProcess(process.execPath, [main, 'serve', ...flags], { log })
-    await this.#server.says(/baton listening on/, START_MS)
+    this.#server = startServe([process.execPath, main], flags, { log })
+    await urlOf(this.#server, START_MS)
   }
 
   async killServer(): Promise<void> {

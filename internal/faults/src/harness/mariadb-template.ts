@@ -1,15 +1,14 @@
-import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { promisify } from 'node:util'
-
-const run = promisify(execFile)
+import { run } from '@baton-lock/test-support/processes'
 
 /** The redo log is a file of this size, and is copied with the rest. */
 export const LOG_FILE_SIZE = '16M'
+
+const INSTALL_MS = 60_000
 
 /** Where a program of MariaDB is: administrators have those in their path that others have not. */
 export function mariadbProgram(name: string): string {
@@ -37,14 +36,17 @@ export function dataTemplate(): Promise<string> {
 }
 
 async function makeTemplate(): Promise<string> {
-  const { stdout: version } = await run(mariadbProgram('mariadbd'), ['--no-defaults', '--version'])
+  const timeoutMs = INSTALL_MS
+  const version = await run(mariadbProgram('mariadbd'), ['--no-defaults', '--version'], { timeoutMs })
   const kind = createHash('sha256').update(`${version} ${LOG_FILE_SIZE}`).digest('hex').slice(0, 12)
   const path = join(tmpdir(), `baton-mariadb-template-${userInfo().username}-${kind}`)
   if (existsSync(path)) return path
   const mine = await mkdtemp(`${path}.`)
   const flags = ['--auth-root-authentication-method=normal', '--skip-test-db', '--skip-name-resolve', ...userFlags()]
   const sizes = [`--innodb-log-file-size=${LOG_FILE_SIZE}`, '--innodb-buffer-pool-size=64M']
-  await run(mariadbProgram('mariadb-install-db'), ['--no-defaults', `--datadir=${mine}`, ...flags, ...sizes])
+  await run(mariadbProgram('mariadb-install-db'), ['--no-defaults', `--datadir=${mine}`, ...flags, ...sizes], {
+    timeoutMs,
+  })
   try {
     await rename(mine, path)
   } catch (error) {

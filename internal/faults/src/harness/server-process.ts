@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { startServe, urlOf } from '@baton-lock/test-support/baton-server'
 import type { Processes, Started } from '@baton-lock/test-support/processes'
 import { PROGRAMS } from '../programs.ts'
 
@@ -43,9 +44,9 @@ export class ServerProcess {
 
   /** Resolves when it listens. Started again, it listens elsewhere. */
   async start(): Promise<void> {
-    const args = ['--expose-gc', PROGRAMS.recordedServer, 'serve', '--port', '0', ...this.#flags]
+    const command = [process.execPath, '--expose-gc', PROGRAMS.recordedServer]
     const env = { BATON_HISTORY: this.journal }
-    const started = this.#processes.start(process.execPath, args, { env, log: this.log })
+    const started = startServe(command, this.#flags, { processes: this.#processes, env, log: this.log })
     this.#started = started
     this.#lastExit = undefined
     void started.exited.then((exit) => {
@@ -53,8 +54,7 @@ export class ServerProcess {
       if (this.#started !== started || !this.#isWanted) return
       this.crash = `${this.name} ended with ${exit}: ${started.complaint()}`
     })
-    const [, port] = await started.says(/^baton listening on http:\S+:(\d+)\n/m, START_MS)
-    this.#port = Number(port)
+    this.#port = Number(new URL(await urlOf(started, START_MS)).port)
     this.#isWanted = true
   }
 

@@ -1,9 +1,8 @@
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, unlinkSync } from 'node:fs'
 import { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Started, startProcess } from '@baton-lock/test-support/processes'
+import { run, type Started, startProcess } from '@baton-lock/test-support/processes'
 import { afterAll, expect, test, vi } from 'vitest'
 import { DirectoryInUse } from './errors.ts'
 import { lockDirectory } from './lock.ts'
@@ -106,5 +105,5 @@ test.runIf(process.platform === 'linux')('a long path is no obstacle', async () 
   const release = await lockDirectory(directory)
   await expect(lockDirectory(directory)).rejects.toThrow(DirectoryInUse)
   await release()
-  expect(execFileSync('ls', [directory], { encoding: 'utf8' })).toBe('')
+  expect(String(await run('ls', [directory], { timeoutMs: 10_000 }))).toBe('')
 })
