@@ -7,6 +7,7 @@ const programs = {
   soak: 'harness/cli.ts',
   'soak-client': 'harness/client.ts',
   'soak-observer': 'harness/observer.ts',
+  'kill-restart': 'harness/kill-restart-cli.ts',
   'content-pulls': 'content/pulls.ts',
   'recorded-server': 'recorded-server.ts',
   attacks: 'attacks/cli.ts',

@@ -1,19 +1,18 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { PROGRAMS } from '@baton-lock/faults/programs'
 import { expect, test } from 'vitest'
 import { baton, type Running, start, startProgram, until } from './cli-process.ts'
 import { fileStores, post, serve } from './file-server.ts'
 
 const { folder, newDirectory } = fileStores()
 
-const KILL_RESTART = fileURLToPath(new URL('../../scripts/kill-restart.mjs', import.meta.url))
 const SECONDS = Number(process.env.KILL_RESTART_SECONDS ?? 20)
 
 test(
   `kill -9 at random moments for ${SECONDS} s, under load from 8 clients: every acknowledged change is there`,
   async () => {
-    const running = startProgram(process.execPath, [KILL_RESTART, '--seconds', `${SECONDS}`])
+    const running = startProgram(process.execPath, [PROGRAMS.killRestart, '--seconds', `${SECONDS}`])
     const { code, stdout, stderr } = await running.ended
     expect(code, stdout + stderr).toBe(0)
     const { kills, fences, outcomes, references } = JSON.parse(stdout.trim().split('\n').at(-1)!)

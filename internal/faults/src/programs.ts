@@ -11,6 +11,7 @@ export const PROGRAMS = {
   soak: ofFaults('soak'),
   soakClient: ofFaults('soak-client'),
   soakObserver: ofFaults('soak-observer'),
+  killRestart: ofFaults('kill-restart'),
   contentPulls: ofFaults('content-pulls'),
   attacks: ofFaults('attacks'),
   attacker: ofFaults('attack-attacker'),

@@ -11,6 +11,8 @@ export interface Performer {
   abortAfter(ms: number): AbortSignal
   /** Writes to the fenced storage of the work. Returns whether it was accepted. */
   write(call: Call, fence: number): boolean | Promise<boolean>
+  /** The result of its success. Default: none. */
+  result?(call: Call, number: number): unknown
   record(record: CallRecord | CallbackRecord): void
 }
 
@@ -69,6 +71,7 @@ async function make(performer: Performer, call: Call, number: number): Promise<D
         async (context) => {
           await work(performer, call, number, context)
           if (call.ends === 'no-effect') context.noEffect()
+          return performer.result?.(call, number)
         },
         { ...options, ...check },
       )
@@ -99,7 +102,7 @@ async function acquire(performer: Performer, call: Call, number: number, options
     await grant.fail(error)
     throw error
   }
-  await grant.succeed(undefined, call.ends === 'no-effect' ? { effect: 'none' } : {})
+  await grant.succeed(performer.result?.(call, number), call.ends === 'no-effect' ? { effect: 'none' } : {})
   return { status: 'performed', fence: grant.fence }
 }
 
