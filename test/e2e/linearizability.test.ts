@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
-import { type Command, defaultNamespacePolicy } from '@baton-lock/core'
+import { type Acquire, type Command, defaultNamespacePolicy } from '@baton-lock/core'
 import { linearize, type Operation } from '@baton-lock/faults/history/linearizability'
-import { type Random, seededRandom } from '@baton-lock/store/conformance'
+import { type Random, seededRandom } from '@baton-lock/store/conformance/random'
+import { type Cast, drawCommand, type Holder } from '@baton-lock/store/conformance/random-commands'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { killRest, openFolder, startServer } from './cli-process.ts'
 
@@ -17,60 +18,76 @@ const LONGEST_MS = 8_000
 const CLAIM_MS = 600_000
 const policy = { ...defaultNamespacePolicy, claimMs: CLAIM_MS }
 
+const CAST: Cast = {
+  nodes: ['n0', 'n1', 'n2', 'n3'],
+  operations: ['lock', 'lock', 'pull', 'update', 'delete'],
+  sessions: ['s'],
+}
+
 interface Sent extends Operation {
   readonly resource: string
 }
 
-/** What a client knows of one of its asks. */
-interface Ask {
-  readonly resource: string
-  readonly operation: string
-  readonly hold: string
-  fence?: number
+/** What the clients together know of a resource, by what they have been answered. */
+class Known {
+  readonly asked: Acquire[] = []
+  readonly fences: number[] = []
+  grants: Holder[] = []
+
+  take(command: Command, reply: { readonly status: string; readonly fence?: number }): void {
+    if (command.type === 'acquire') this.asked.push(command)
+    if (command.type === 'acquire' && reply.status === 'granted') {
+      const { operation, node, owner } = command
+      const fence = reply.fence!
+      if (!this.fences.includes(fence)) this.fences.push(fence)
+      this.#end(operation)
+      this.grants.push({ operation, node, owner, fence, claimed: true })
+    }
+    if (command.type === 'release' && reply.status === 'released') this.#end(command.operation)
+    if (command.type === 'revoke' && reply.status === 'revoked') this.#end(command.operation)
+  }
+
+  #end(operation: string): void {
+    this.grants = this.grants.filter((each) => each.operation !== operation)
+  }
 }
 
-/** Without all that depends on time, which the search for an order does not know. */
-function drawCommand(random: Random, owner: string, asks: Ask[], newHold: () => string): Ask & { command: Command } {
-  const fresh = (): Ask => {
-    const operation = random.pick(['lock', 'lock', 'pull', 'update', 'delete'])
-    const ask = { resource: random.pick(RESOURCES), operation, hold: newHold() }
-    asks.push(ask)
-    return ask
+/**
+ * A command of those that all tests draw: one that a request can carry, without what depends on time, which the search for an order
+ * does not know.
+ */
+function draw(random: Random, known: Known): Command {
+  for (;;) {
+    const command = drawCommand(random, CAST, known)
+    if (!CARRIED.has(command.type)) continue
+    // Only clients of the classic paths release without a fence.
+    if (command.type === 'release' && command.fence === undefined) continue
+    if (command.type !== 'acquire') return command
+    const { session: _, waitMs: __, classic: ___, ...ask } = command
+    return { ...ask, ttlMs: TTL_MS, placeTtlMs: TTL_MS }
   }
-  const ask = asks.length > 0 && random.chance(0.7) ? random.pick(asks) : fresh()
-  const { operation, hold, fence } = ask
-  const again: Command = {
-    type: 'acquire',
-    operation,
-    node: owner,
-    owner,
-    hold,
-    ttlMs: TTL_MS,
-    reference: random.chance(0.2),
-    dropReference: operation === 'delete',
-  }
-  if (random.chance(0.05)) return { ...ask, command: { type: 'cancel', operation, owner, hold } }
-  if (random.chance(0.05)) return { ...ask, command: { type: 'add-reference', node: owner } }
-  if (random.chance(0.1)) return { ...ask, command: { type: 'release-reference', node: owner } }
-  if (fence === undefined || random.chance(0.2)) return { ...ask, command: again }
-  if (random.chance(0.1)) return { ...ask, command: { type: 'renew', operation, owner, fence } }
-  const outcome = random.pick([
-    { outcome: 'success' },
-    { outcome: 'success', result: random.integer(9) },
-    { outcome: 'failure', error: 'broken' },
-    { outcome: 'failure', error: 'broken for good', permanent: true },
-  ] as const)
-  return { ...ask, command: { type: 'release', operation, owner, hold, fence, ...outcome } }
 }
+
+const CARRIED = new Set<Command['type']>([
+  'acquire',
+  'release',
+  'renew',
+  'cancel',
+  'revoke',
+  'forget',
+  'progress',
+  'add-reference',
+  'release-reference',
+])
 
 const paths: Readonly<Record<string, string>> = {
   'add-reference': '/v1/references/add',
   'release-reference': '/v1/references/release',
 }
 
-async function send(url: string, resource: string, { type, ...body }: Command, giveUpAfterMs: number): Promise<Sent> {
+async function send(url: string, resource: string, command: Command, giveUpAfterMs: number): Promise<Sent> {
   // A place in line of a request without a session lives for as long as the server thinks right.
-  const command = { type, ...body, ...(type === 'acquire' && { placeTtlMs: TTL_MS }) } as Command
+  const { type, placeTtlMs: _, ...body } = command as Command & { readonly placeTtlMs?: number }
   const invokedAt = performance.now()
   try {
     const signal = AbortSignal.timeout(giveUpAfterMs)
@@ -87,22 +104,15 @@ async function send(url: string, resource: string, { type, ...body }: Command, g
 /** What eight clients at once ask of a real server, and are answered. */
 async function play(url: string, seed: number): Promise<Sent[]> {
   const sent: Sent[] = []
-  let holds = 0
-  let begun = 0
+  const known = new Map(RESOURCES.map((resource) => [resource, new Known()]))
   const client = async (index: number) => {
     const random = seededRandom(seed * 100 + index)
-    const asks: Ask[] = []
-    while (begun++ < OPERATIONS) {
-      const drawn = drawCommand(random, `n${index}`, asks, () => `h${++holds}`)
-      const record = await send(url, drawn.resource, drawn.command, random.chance(0.03) ? 1 : 30_000)
+    while (sent.length < OPERATIONS) {
+      const resource = random.pick(RESOURCES)
+      const command = draw(random, known.get(resource)!)
+      const record = await send(url, resource, command, random.chance(0.03) ? 1 : 30_000)
       sent.push(record)
-      const reply = (record.reply ?? { status: 'unknown' }) as { status: string; fence?: number }
-      const at = asks.findIndex(({ hold }) => hold === drawn.hold)
-      const isAcquire = drawn.command.type === 'acquire'
-      if (isAcquire && reply.status === 'granted') asks[at]!.fence = reply.fence
-      // Asks that are over are asked about now and then: they must stay over.
-      else if (isAcquire && reply.status !== 'queued' && random.chance(0.7)) asks.splice(at, 1)
-      else if (drawn.command.type === 'release' && random.chance(0.7)) asks.splice(at, 1)
+      known.get(resource)!.take(command, (record.reply ?? { status: 'unknown' }) as { status: string })
     }
   }
   await Promise.all(Array.from({ length: CLIENTS }, (_, index) => client(index)))

@@ -10,7 +10,7 @@ export interface Cast {
   readonly isStore?: boolean
 }
 
-type Holder = Pick<GrantView, 'operation' | 'node' | 'owner' | 'fence' | 'claimed'>
+export type Holder = Pick<GrantView, 'operation' | 'node' | 'owner' | 'fence' | 'claimed'>
 
 /** How things stand with the resource: most commands fit that. */
 interface Situation {
