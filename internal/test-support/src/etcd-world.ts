@@ -1,11 +1,61 @@
+import { type EtcdCluster, startEtcd } from '@baton-lock/faults/harness/etcd'
 import { sleep } from '@baton-lock/faults/harness/link'
+import { SimulatedClock } from '@baton-lock/store/conformance/simulated-clock'
+import type { Store } from '@baton-lock/store/store'
 import { systemTiming } from '@baton-lock/store/timing'
+import { openEtcdStore } from '@baton-lock/store-etcd'
 import { openEtcd } from '@baton-lock/store-etcd/client'
 import type { Etcd, EtcdError, KeyValue, TxnResult, WatchEvent, Watched } from '@baton-lock/store-etcd/etcd'
 import { targetOf } from '@baton-lock/store-etcd/etcd-url'
-import { onTestFinished } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, onTestFinished } from 'vitest'
+import { ClockedLeases } from './clocked-etcd.ts'
 
 export const nowMs = () => systemTiming.monoMs()
+
+/** An etcd for the tests of a file. Each has a store of its own in it, with a clock of its own for times and leases. */
+export function etcdOfFile(options: Parameters<typeof startEtcd>[0]) {
+  let cluster: EtcdCluster
+  let prefix: string
+  let url: string
+  let clock: SimulatedClock
+  let leases: ClockedLeases
+  let count = 0
+  const stores: Store[] = []
+  beforeAll(async () => {
+    cluster = await startEtcd(options)
+  }, 60_000)
+  afterAll(() => cluster.stop())
+  beforeEach(() => {
+    prefix = `s${++count}`
+    url = cluster.url(prefix)
+    clock = new SimulatedClock()
+    leases = new ClockedLeases(clock)
+  })
+  afterEach(async () => {
+    for (const store of stores.splice(0)) await store.close()
+  })
+  return {
+    get cluster() {
+      return cluster
+    },
+    /** Of the keys of the store. */
+    get prefix() {
+      return prefix
+    },
+    get url() {
+      return url
+    },
+    get clock() {
+      return clock
+    },
+    /** Two of them are two processes to one another: neither knows of the other but through etcd. */
+    async open(around: (etcd: Etcd) => Etcd = (etcd) => etcd, own = clock): Promise<Store> {
+      const store = await openEtcdStore({ url, clock: own, around: (etcd) => around(leases.around(etcd)) })
+      stores.push(store)
+      return store
+    },
+  }
+}
 
 /** A client that begins with the first endpoint of its URL, and is closed with the test. */
 export function openedEtcd(url: string): Etcd {

@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { buildApp, listen } from '@baton-lock/server'
-import { Service, systemClock } from '@baton-lock/service'
-import { openMemoryStore } from '@baton-lock/store/memory'
 import { startProcess } from '@baton-lock/test-support/processes'
+import { startRealServer } from '@baton-lock/test-support/real-server'
 import { expect, onTestFinished, test } from 'vitest'
 import { connect } from '../src/index.ts'
 
@@ -19,20 +17,8 @@ async function program(source: string) {
   return { code, output: stdout + stderr }
 }
 
-async function server() {
-  const clock = systemClock()
-  const service = new Service({ store: openMemoryStore({ clock }) })
-  const app = buildApp({ service })
-  onTestFinished(async () => {
-    await app.close()
-    await service.close()
-    clock.stop()
-  })
-  return { url: await listen(app, { port: 0 }) }
-}
-
 test('a program that has done its work ends, though its client was never closed', async () => {
-  const { url } = await server()
+  const url = await startRealServer()
   for (const how of ["open('memory:')", `connect('${url}')`]) {
     const { code, output } = await program(`
       const baton = await ${how}
@@ -43,7 +29,7 @@ test('a program that has done its work ends, though its client was never closed'
 })
 
 test('a program that only waits in line goes on waiting', async () => {
-  const { url } = await server()
+  const url = await startRealServer()
   const baton = await connect(url, { node: 'a' })
   onTestFinished(() => baton.close())
   const grant = await baton.acquire('lock', 'l')

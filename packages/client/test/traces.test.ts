@@ -1,29 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buildApp, listen } from '@baton-lock/server'
-import { Service, systemClock } from '@baton-lock/service'
-import { openMemoryStore } from '@baton-lock/store/memory'
 import { work } from '@baton-lock/test-support/client-world'
+import { startRealServer } from '@baton-lock/test-support/real-server'
 import { idOf, linkedFrom, recordedSpans } from '@baton-lock/test-support/recorded-spans'
 import { type Baton, connect, open } from 'baton-lock'
 import { expect, onTestFinished, test } from 'vitest'
 
-/** A real server on a real socket. It goes with the test. */
-async function newServer(): Promise<string> {
-  const clock = systemClock()
-  const service = new Service({ store: openMemoryStore({ clock }) })
-  const app = buildApp({ service })
-  onTestFinished(async () => {
-    await app.close()
-    await service.close()
-    clock.stop()
-  })
-  return listen(app, { port: 0 })
-}
-
 test('who skips, and who tries again, is linked to the work of another client', async () => {
-  const url = await newServer()
+  const url = await startRealServer()
   const spans = recordedSpans()
   const clients = await Promise.all(['a', 'b', 'c'].map((node) => connect(url, { node, tracer: spans.tracer })))
   onTestFinished(async () => void (await Promise.all(clients.map((each) => each.close()))))

@@ -2,34 +2,13 @@
 // What a process believes of others may be old: its watch is late or deaf. Its commits say so, and it goes on with what is so.
 
 import type { Acquire } from '@baton-lock/core'
-import { type EtcdCluster, startEtcd } from '@baton-lock/faults/harness/etcd'
 import { becomes } from '@baton-lock/store/conformance/eventually'
-import { SimulatedClock } from '@baton-lock/store/conformance/simulated-clock'
-import type { Store } from '@baton-lock/store/store'
-import { ClockedLeases } from '@baton-lock/test-support/clocked-etcd'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { etcdOfFile } from '@baton-lock/test-support/etcd-world'
+import { expect, test } from 'vitest'
 import { Copy } from '../src/copies.ts'
 import type { Etcd, Found, RangeOptions, Watched } from '../src/etcd.ts'
-import { openEtcdStore } from '../src/index.ts'
 
-let cluster: EtcdCluster
-let url: string
-let count = 0
-let leases: ClockedLeases
-const clock = new SimulatedClock()
-const stores: Store[] = []
-
-beforeAll(async () => {
-  cluster = await startEtcd({ members: 1 })
-}, 60_000)
-afterAll(() => cluster.stop())
-beforeEach(() => {
-  url = cluster.url(`s${++count}`)
-  leases = new ClockedLeases(clock)
-})
-afterEach(async () => {
-  for (const store of stores.splice(0)) await store.close()
-})
+const { open } = etcdOfFile({ members: 1 })
 
 const at = { namespace: 'default', resource: 'r' }
 const ask = (owner: string, more: Partial<Acquire> = {}): Acquire => ({
@@ -44,12 +23,6 @@ const ask = (owner: string, more: Partial<Acquire> = {}): Acquire => ({
 const release = (owner: string, fence: number, more = {}) =>
   ({ type: 'release', operation: 'lock', owner, hold: owner, fence, outcome: 'success', ...more }) as const
 const fenceOf = (reply: object) => (reply as { fence: number }).fence
-
-async function open(around: (etcd: Etcd) => Etcd = (etcd) => etcd): Promise<Store> {
-  const store = await openEtcdStore({ url, clock, around: (etcd) => around(leases.around(etcd)) })
-  stores.push(store)
-  return store
-}
 
 function foundAt(copy: Copy, range: RangeOptions): Found {
   const { kvs, count } = copy.find(range)!

@@ -1,33 +1,16 @@
 // needs: etcd
 import type { Acquire, Event } from '@baton-lock/core'
-import { type EtcdCluster, startEtcd, WHOLE_ETCD } from '@baton-lock/faults/harness/etcd'
+import { WHOLE_ETCD } from '@baton-lock/faults/harness/etcd'
 import { becomes } from '@baton-lock/store/conformance/eventually'
 import { SimulatedClock } from '@baton-lock/store/conformance/simulated-clock'
 import { type Store, UnknownFormat } from '@baton-lock/store/store'
-import { ClockedLeases } from '@baton-lock/test-support/clocked-etcd'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { etcdOfFile } from '@baton-lock/test-support/etcd-world'
+import { expect, onTestFinished, test } from 'vitest'
 import { type Etcd, EtcdError, type Found, type Txn } from '../src/etcd.ts'
 import { checkEtcdStore, openEtcdStore, raiseFences } from '../src/index.ts'
 
-let cluster: EtcdCluster
-let url: string
-let count = 0
-let clock: SimulatedClock
-let leases: ClockedLeases
-const stores: Store[] = []
-
-beforeAll(async () => {
-  cluster = await startEtcd(WHOLE_ETCD)
-}, 60_000)
-afterAll(() => cluster.stop())
-beforeEach(() => {
-  url = cluster.url(`s${++count}`)
-  clock = new SimulatedClock()
-  leases = new ClockedLeases(clock)
-})
-afterEach(async () => {
-  for (const store of stores.splice(0)) await store.close()
-})
+const world = etcdOfFile(WHOLE_ETCD)
+const { open } = world
 
 const at = { namespace: 'default', resource: 'r' }
 const ask = (owner: string, more: Partial<Acquire> = {}): Acquire => ({
@@ -42,13 +25,6 @@ const ask = (owner: string, more: Partial<Acquire> = {}): Acquire => ({
 const success = (owner: string, fence: number, result: { readonly digest: string } = { digest: '' }) =>
   ({ type: 'release', operation: 'pull', owner, hold: owner, fence, outcome: 'success', result }) as const
 const fenceOf = (reply: object) => (reply as { fence: number }).fence
-
-/** Two of them are two processes to one another: neither knows of the other but through etcd. */
-async function open(around: (etcd: Etcd) => Etcd = (etcd) => etcd, own = clock): Promise<Store> {
-  const store = await openEtcdStore({ url, clock: own, around: (etcd) => around(leases.around(etcd)) })
-  stores.push(store)
-  return store
-}
 
 function toldBy(store: Store): { readonly askers: number; readonly events: readonly Event[] } {
   const heard = { askers: 0, events: [] as Event[] }
@@ -124,20 +100,20 @@ test('who waits is told though its watch is deaf, and though all that was is com
     const fence = fenceOf(await a.step({ ...at, resource }, ask('holder')))
     expect((await b.step({ ...at, resource }, ask('waiter', { session: 'b' }))).status).toBe('queued')
     const heard = toldBy(b)
-    if (resource === 'second') await cluster.compact()
+    if (resource === 'second') await world.cluster.compact()
     await a.step({ ...at, resource }, success('holder', fence))
     await becomes(() => heard.askers === 1)
   }
 }, 30_000)
 
 test('a process whose clock is hours away neither ends a lease early nor keeps it for ever', async () => {
-  const other = new SimulatedClock(clock.nowMs() + 5 * 3_600_000)
+  const other = new SimulatedClock(world.clock.nowMs() + 5 * 3_600_000)
   const [a, b] = [await open(), await open(undefined, other)]
   await a.step(at, ask('holder', { ttlMs: 10_000 }))
   const place = { ttlMs: 60_000 }
   expect((await b.step(at, ask('next', place))).status).toBe('queued')
   // Whoever was killed is not renewed by anybody, and only the other one is left.
-  clock.jump(3_600_000)
+  world.clock.jump(3_600_000)
   other.jump(9_999)
   await b.sweep(100)
   expect((await b.step(at, ask('next', place))).status).toBe('queued')
@@ -151,7 +127,7 @@ test('times are shown by the clock of whoever looks, whatever time it is for the
   late.jump(3_600_000)
   const [a, b] = [await open(), await open((etcd) => etcd, late)]
   await a.step(at, ask('holder'))
-  clock.jump(10_000)
+  world.clock.jump(10_000)
   late.jump(10_000)
   await a.step(at, ask('waiter'))
   const shown = await b.read(at)
@@ -172,7 +148,7 @@ test('a lease ends in time though others come to the queue all the while, at pro
       await store.step(at, ask(`${name}${second}`, { ttlMs: 60_000 }))
     // What time passes between a commit and the sight of it is lost: here, none.
     for (const store of [a, b]) await store.counts()
-    clock.jump(1_000)
+    world.clock.jump(1_000)
     other.jump(1_000)
   }
   await b.sweep(100)
@@ -314,21 +290,21 @@ test('fences go on above all that are known of, also after a raise; what is forg
   const grant = async () => {
     const fence = fenceOf(await a.step(at, ask('a', { operation: 'lock' })))
     await a.step(at, { ...success('a', fence), operation: 'lock', hold: 'a' })
-    clock.jump(3_600_000)
+    world.clock.jump(3_600_000)
     await a.sweep(100)
     await a.sweep(100)
     expect(await a.counts()).toMatchObject({ resources: 0 })
     return fence
   }
   const fences = [await grant(), await grant()]
-  const said = await raiseFences(url, 1_000_000)
+  const said = await raiseFences(world.url, 1_000_000)
   const floor = Number(/above (\d+);/.exec(said)![1])
   fences.push(await grant())
   expect(fences).toEqual(fences.toSorted((x, y) => x - y))
   expect(fences.at(-1)).toBeGreaterThan(floor)
-  const { kvs = [] } = await cluster.call<{ kvs?: { key: string }[] }>('/v3/kv/range', {
-    key: Buffer.from(`s${count}/`).toString('base64'),
-    range_end: Buffer.from(`s${count}0`).toString('base64'),
+  const { kvs = [] } = await world.cluster.call<{ kvs?: { key: string }[] }>('/v3/kv/range', {
+    key: Buffer.from(`${world.prefix}/`).toString('base64'),
+    range_end: Buffer.from(`${world.prefix}0`).toString('base64'),
     keys_only: true,
   })
   const kinds = new Set(kvs.map(({ key }) => Buffer.from(key, 'base64').toString().split('/')[1]))
@@ -339,16 +315,16 @@ test('fences go on above all that are known of, also after a raise; what is forg
 test('a session whose lease etcd has ended before its time lives on where it is; one whose time is over does not', async () => {
   let etcd: Etcd
   const store = await openEtcdStore({
-    url,
-    clock,
+    url: world.url,
+    clock: world.clock,
     around: (real) => {
       etcd = real
       return real
     },
   })
-  stores.push(store)
+  onTestFinished(() => store.close())
   const endLease = async () => {
-    const range = { key: `s${count}/index/alive/s` }
+    const range = { key: `${world.prefix}/index/alive/s` }
     const { outcomes } = await etcd.txn({ compare: [], success: [{ range }] })
     const [kv] = (outcomes[0] as { readonly range: Found }).range.kvs
     if (kv) expect(await etcd.revokeLease(kv.lease)).toBe(true)
@@ -357,15 +333,15 @@ test('a session whose lease etcd has ended before its time lives on where it is;
   await store.step(at, ask('a', { session: 's' }))
   await endLease()
   expect(await store.renewSession('s')).toMatchObject({ status: 'alive', places: 1 })
-  clock.jump(59_999)
+  world.clock.jump(59_999)
   await endLease()
   await becomes(async () => (await store.places('s')) !== undefined)
   await store.sweep(100)
   expect((await store.read(at))?.grants).toHaveLength(1)
-  clock.jump(1)
+  world.clock.jump(1)
   await endLease()
   expect((await store.renewSession('s')).status).toBe('refused')
-  clock.jump(60_000)
+  world.clock.jump(60_000)
   await store.sweep(100)
   expect((await store.read(at))?.grants).toEqual([])
 })
@@ -404,8 +380,8 @@ class OldMembers {
         close: () => etcd.close(),
       }
     }
-    const store = await openEtcdStore({ url, clock, around })
-    stores.push(store)
+    const store = await openEtcdStore({ url: world.url, clock: world.clock, around })
+    onTestFinished(() => store.close())
     return store
   }
 
@@ -413,7 +389,7 @@ class OldMembers {
   async endLease(): Promise<void> {
     const { outcomes } = await this.#etcd!.txn({
       compare: [],
-      success: [{ range: { key: `s${count}/index/alive/s` } }],
+      success: [{ range: { key: `${world.prefix}/index/alive/s` } }],
     })
     const [kv] = (outcomes[0] as { readonly range: Found }).range.kvs
     expect(await this.#etcd!.revokeLease(kv!.lease)).toBe(true)
@@ -442,23 +418,23 @@ test('a session that has moved is not ended by the process that it was at, which
   await a.counts()
   // a does not hear that it moves, nor b that its lease is over, for which it would give it another one.
   old.areDeaf = true
-  clock.jump(50_000)
+  world.clock.jump(50_000)
   expect((await b.renewSession('s')).status).toBe('alive')
   await old.endLease()
   // By the count of a it is over, by that of b it has most of its time before it.
-  clock.jump(20_000)
+  world.clock.jump(20_000)
   await a.sweep(100)
   expect((await b.read(at))?.grants).toMatchObject([{ fence }])
   expect((await b.renewSession('s')).status).toBe('alive')
 })
 
 test('a check says which members there are, how full they are, and what is in the store', async () => {
-  const before = await checkEtcdStore(url)
+  const before = await checkEtcdStore(world.url)
   expect(before.isSound).toBe(true)
   expect(before.findings.at(-1)).toContain('the first start makes it')
   const a = await open()
   await a.step(at, ask('holder'))
-  const { isSound, findings } = await checkEtcdStore(url)
+  const { isSound, findings } = await checkEtcdStore(world.url)
   expect(isSound).toBe(true)
   expect(findings).toHaveLength(4)
   expect(findings.filter((each) => each.includes('the leader'))).toHaveLength(1)
@@ -468,21 +444,25 @@ test('a check says which members there are, how full they are, and what is in th
 })
 
 test.each([0, 2])('a store of the unknown format %d is refused with a sentence, and left alone', async (format) => {
-  const key = Buffer.from(`s${count}/meta`).toString('base64')
+  const key = Buffer.from(`${world.prefix}/meta`).toString('base64')
   const value = Buffer.from(JSON.stringify({ format, id: 'x', policyVersion: 0, floor: 0 })).toString('base64')
-  await cluster.call('/v3/kv/put', { key, value })
-  const uses = [() => openEtcdStore({ url, clock }), checkEtcdStore, (each: string) => raiseFences(each)]
+  await world.cluster.call('/v3/kv/put', { key, value })
+  const uses = [
+    () => openEtcdStore({ url: world.url, clock: world.clock }),
+    checkEtcdStore,
+    (each: string) => raiseFences(each),
+  ]
   for (const use of uses) {
-    const error = await use(url).catch((each) => each)
+    const error = await use(world.url).catch((each) => each)
     expect(error).toBeInstanceOf(UnknownFormat)
     expect(error.code).toBe('unknown-format')
     expect(error.message).toBe(
-      `the store under s${count}/ is in format ${format}, but this Baton reads only format 1: use the version of Baton that wrote it, or name another store`,
+      `the store under ${world.prefix}/ is in format ${format}, but this Baton reads only format 1: use the version of Baton that wrote it, or name another store`,
     )
   }
-  const { kvs } = await cluster.call<{ kvs: { key: string; value: string }[] }>('/v3/kv/range', {
-    key: Buffer.from(`s${count}/`).toString('base64'),
-    range_end: Buffer.from(`s${count}0`).toString('base64'),
+  const { kvs } = await world.cluster.call<{ kvs: { key: string; value: string }[] }>('/v3/kv/range', {
+    key: Buffer.from(`${world.prefix}/`).toString('base64'),
+    range_end: Buffer.from(`${world.prefix}0`).toString('base64'),
   })
   expect(kvs).toMatchObject([{ key, value }])
 })

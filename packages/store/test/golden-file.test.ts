@@ -4,17 +4,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { checkFileStore, openFileStore } from '../src/file/index.ts'
 import type { Store } from '../src/store.ts'
-import {
-  configured,
-  golden,
-  goOnWith,
-  Hours,
-  isRewritten,
-  said,
-  sayAll,
-  writeFirst,
-  writeSecond,
-} from './golden-world.ts'
+import { BEGIN_MS, configured, golden, goOnWith, Hours, isRewritten, said, sayAll, write } from './golden-world.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'baton-golden-'))
 const stores: Store[] = []
@@ -23,7 +13,6 @@ afterEach(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const BEGIN_MS = 1_700_000_000_000
 const timing = { uniqueName: () => 'the-store-of-a-fixture', after: () => () => {} }
 
 async function open(directory: string, clock: Hours, logLimit = Infinity): Promise<Store> {
@@ -35,14 +24,13 @@ async function open(directory: string, clock: Hours, logLimit = Infinity): Promi
 const isNumbered = (name: string) => /^(log|snapshot)-\d+$/.test(name)
 
 /** Writes the histories as this build does it. Where there is a limit, the log turns over between the two. */
-async function write(directory: string, logLimit: number) {
+async function writeFiles(directory: string, logLimit: number) {
   const hours = new Hours(BEGIN_MS)
   const store = await open(directory, hours, logLimit)
-  await writeFirst(store, hours)
-  while (logLimit < Infinity && readdirSync(directory).filter(isNumbered).join() !== 'log-1,snapshot-1')
-    await new Promise((done) => setTimeout(done, 10))
-  await writeSecond(store, hours)
-  const all = await sayAll(store, hours)
+  const all = await write(store, hours, async () => {
+    while (logLimit < Infinity && readdirSync(directory).filter(isNumbered).join() !== 'log-1,snapshot-1')
+      await new Promise((done) => setTimeout(done, 10))
+  })
   await store.close()
   return all
 }
@@ -54,7 +42,7 @@ test.each(Object.entries(LIMITS))('a golden directory is as it was left, and goe
   if (isRewritten) {
     rmSync(join(golden, name), { recursive: true, force: true })
     mkdirSync(golden, { recursive: true })
-    const all = await write(join(golden, name), logLimit)
+    const all = await writeFiles(join(golden, name), logLimit)
     writeFileSync(join(golden, 'said.json'), `${JSON.stringify(all, null, 1)}\n`)
   }
   cpSync(join(golden, name), directory, { recursive: true })
@@ -72,7 +60,7 @@ test.each(Object.entries(LIMITS))('a golden directory is as it was left, and goe
 
 test('the same history is written to the same files', async () => {
   const directory = join(folder, 'written')
-  expect(await write(directory, Infinity)).toEqual(said())
+  expect(await writeFiles(directory, Infinity)).toEqual(said())
   const files = readdirSync(join(golden, 'file'))
   expect(readdirSync(directory)).toEqual(files)
   for (const each of files)

@@ -22,6 +22,7 @@ interface Said {
 
 export const said = (): Said => JSON.parse(readFileSync(`${golden}said.json`, 'utf8'))
 
+export const BEGIN_MS = 1_700_000_000_000
 const HOUR_MS = 3_600_000
 /** So long that nothing runs out while somebody looks. */
 const LONG_MS = 10_000_000
@@ -69,8 +70,16 @@ function callsOf(store: Store, hours: Hours) {
 
 const failure = { outcome: 'failure', error: 'exit code 1' } as const
 
+/** Writes the history of the golden stores from `BEGIN_MS` on; returns what the store says of it. */
+export async function write(store: Store, hours: Hours, between = async () => {}): Promise<Said> {
+  await writeFirst(store, hours)
+  await between()
+  await writeSecond(store, hours)
+  return sayAll(store, hours)
+}
+
 /** What is there before the log of a second directory turns over. */
-export async function writeFirst(store: Store, hours: Hours): Promise<void> {
+async function writeFirst(store: Store, hours: Hours): Promise<void> {
   const { step, ask, end } = callsOf(store, hours)
   await store.applyPolicy(applied, (await store.policy()).version)
   for (const each of ['1', '2', '3']) await store.openSession({ session: `s${each}`, node: `n${each}`, ttlMs: LONG_MS })
@@ -105,7 +114,7 @@ export async function writeFirst(store: Store, hours: Hours): Promise<void> {
 }
 
 /** What is done after that. */
-export async function writeSecond(store: Store, hours: Hours): Promise<void> {
+async function writeSecond(store: Store, hours: Hours): Promise<void> {
   const { step, ask, end } = callsOf(store, hours)
   // A failure, after which the queue is paused.
   await ask('paused', 'compile', 'n1')
