@@ -106,27 +106,30 @@ test('a log that is missing is damage', async () => {
   await expect(openOn(disk)).rejects.toThrow(`${log} in /store is damaged: it is missing`)
 })
 
-test.each([0, 2])(
-  'a directory of the unknown format %d is refused, by check and raise-fences too, and left alone',
-  async (format) => {
-    const disk = await storeWith(1)
-    disk.replace(path('format'), Buffer.from(`baton file store, format ${format}\n`))
-    const before = await namedContents(disk)
-    for (const attempt of [
-      () => openOn(disk),
-      () => checkFileStore(DIRECTORY, disk),
-      () => raiseFences(DIRECTORY, { disk }),
-    ]) {
-      const error = await attempt().catch((each) => each)
-      expect(error).toBeInstanceOf(UnknownFormat)
-      expect(error.code).toBe('unknown-format')
-      expect(error.message).toBe(
-        `/store is in format ${format}, but this Baton reads only format 1: use the version of Baton that wrote it, or name another store`,
-      )
-    }
-    expect(await namedContents(disk)).toEqual(before)
-  },
-)
+test.each([
+  ['format 0', 'baton file store, format 0\n'],
+  ['format 2', 'baton file store, format 2\n'],
+  ['an unknown format', 'baton file store, format two\n'],
+  ['an unknown format', 'baton store 2.0\n'],
+  ['an unknown format', ''],
+])('a directory in %s is refused, by check and raise-fences too, and left alone: %j', async (format, text) => {
+  const disk = await storeWith(1)
+  disk.replace(path('format'), Buffer.from(text))
+  const before = await namedContents(disk)
+  for (const attempt of [
+    () => openOn(disk),
+    () => checkFileStore(DIRECTORY, disk),
+    () => raiseFences(DIRECTORY, { disk }),
+  ]) {
+    const error = await attempt().catch((each) => each)
+    expect(error).toBeInstanceOf(UnknownFormat)
+    expect(error.code).toBe('unknown-format')
+    expect(error.message).toBe(
+      `/store is in ${format}, but this Baton reads only format 1: use the version of Baton that wrote it, or name another store`,
+    )
+  }
+  expect(await namedContents(disk)).toEqual(before)
+})
 
 test('where there is no store, there is nothing to check', async () => {
   const disk = new SimulatedDisk()

@@ -79,13 +79,11 @@ export async function writeFormat(disk: Disk, directory: string): Promise<void> 
   await writeWhole(disk, directory, { name: FORMAT_FILE, bytes: Buffer.from(`baton file store, format ${FORMAT}\n`) })
 }
 
-async function readFormat(disk: Disk, directory: string): Promise<number> {
+/** `undefined` if the file does not say which format it is, in the words of this version. */
+async function readFormat(disk: Disk, directory: string): Promise<number | undefined> {
   const text = await readText(disk, join(directory, FORMAT_FILE))
   const format = /^baton file store, format (\d+)\n$/.exec(text)?.[1]
-  if (format === undefined) {
-    throw new DamagedStore({ directory, file: FORMAT_FILE, offset: 0, what: 'it does not say which format this is' })
-  }
-  return Number(format)
+  return format === undefined ? undefined : Number(format)
 }
 
 async function readText(disk: Disk, path: string): Promise<string> {
