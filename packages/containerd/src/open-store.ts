@@ -52,14 +52,20 @@ export function reachLock({ node, lock, token }: ContentConfig, options: OpenSto
 
 /** Without a server the lock is run by this process, which takes the whole of Baton. */
 async function openLock(store: string, options: ConnectOptions): Promise<Baton> {
-  const { open } = await import('baton-lock').catch((cause) => {
-    throw new ContentError(
-      'bad-config',
-      'store: a lock without a server needs the package baton-lock: npm install baton-lock',
-      {
-        cause,
-      },
-    )
-  })
+  const { open } = await loadLock(() => import('baton-lock'))
   return open(store, options)
+}
+
+/** Loads baton-lock, which only a lock without a server needs. */
+export async function loadLock<Module>(load: () => Promise<Module>): Promise<Module> {
+  try {
+    return await load()
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    const isMissing =
+      ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes(code ?? '') && message.includes("'baton-lock'")
+    if (!isMissing) throw cause
+    const sentence = 'store: a lock without a server needs the package baton-lock: npm install baton-lock'
+    throw new ContentError('bad-config', sentence, { cause })
+  }
 }
