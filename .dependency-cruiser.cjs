@@ -3,6 +3,8 @@
 // cannot read `using` declarations, which tests elsewhere have.
 const tests = ['\\.test\\.ts$', '^packages/[^/]+/(test|scenarios)/', '^internal/test-support/']
 
+const CONFORMANCE = '^packages/store/src/conformance/'
+
 /** A package may import itself, npm packages, and these. */
 const only = (name, ...allowed) => ({
   name: `${name}-imports`,
@@ -85,6 +87,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^packages/', pathNot: tests },
       to: { path: ['^internal/', '\\.test\\.ts$', '^packages/[^/]+/(test|scenarios)/'] },
+    },
+    {
+      name: 'conformance-is-for-tests',
+      comment: 'The suites and what they need are test code that users get by @baton-lock/testing.',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: [...tests, '^packages/testing/', CONFORMANCE] },
+      to: { path: CONFORMANCE },
     },
     {
       name: 'no-circular',

@@ -113,6 +113,8 @@ const forbidden = [
   ['baton-lock/src/program.ts', '@baton-lock/containerd', 'stores-are-loaded-when-used'],
   ['client/src/lock.ts', '@baton-lock/test-support/client-world', 'no-test-code-in-products'],
   ['client/src/run.ts', './run.test.ts', 'no-test-code-in-products'],
+  ['service/src/availability.ts', '@baton-lock/store/conformance/random', 'conformance-is-for-tests'],
+  ['store/src/timing.ts', './conformance/eventually.ts', 'conformance-is-for-tests'],
 ] as const
 
 // A rule looks at one import at a time, so one run is enough for all of them.
