@@ -1,5 +1,5 @@
 import type { Skip } from '@baton-lock/core'
-import { errorBody } from '@baton-lock/protocol'
+import { errorBody, LIMITS } from '@baton-lock/protocol'
 import type { ClientParts, Closable } from '../client-parts.ts'
 import { onAbort } from '../clock.ts'
 import type { InputOf } from '../connection/transport.ts'
@@ -7,7 +7,6 @@ import { BatonError, FailedForGoodError, RefusedError, refusedError, Unavailable
 import { Backoff } from '../requests/backoff.ts'
 import { Interrupt } from '../requests/interrupt.ts'
 import type { Tries } from '../requests/sender.ts'
-import type { Session } from '../session/session.ts'
 import { type AskTrace, askTrace } from '../traces/ask-span.ts'
 import type { AskSpec } from './ask-spec.ts'
 import { Grant } from './grant.ts'
@@ -17,19 +16,24 @@ import { WaitReport } from './wait-report.ts'
 /** A refusal of these concerns the hold id. The ask goes on with another one. */
 const ASK_ANEW = new Set(['passed-over', 'hold-ended', 'cancelled', 'session-lost'])
 
-/** A grant or a skip. With `whenUnavailable: 'run'`, a grant of fence 0 if no server answers. */
-export function ask(client: ClientParts, spec: AskSpec): Promise<Grant | Skip> {
-  const answer = new Ask(client, spec).answer()
-  return spec.whenUnavailable === 'run' ? answer.catch((error) => withoutServer(client, spec, error)) : answer
-}
-
-function withoutServer(client: ClientParts, spec: AskSpec, error: unknown): Grant | Skip {
-  if (!(error instanceof UnavailableError)) throw error
-  if (spec.verified) return { status: 'skip', fence: 0 }
-  const { namespace, operation, resource, owner = client.random.id() } = spec
-  client.notice(`nobody answers: ${operation} ${resource} runs without a grant`)
-  const place = { namespace, operation, resource, node: client.node, owner }
-  return new Grant(client, { spec, place, reply: { fence: 0, attempt: 1 }, held: undefined })
+/**
+ * A grant or a skip. With `whenUnavailable: 'run'`, a grant of fence 0 if no server answers. Throws what ends the ask otherwise: an
+ * `UnavailableError` if there was no reply for too long.
+ */
+export async function ask(client: ClientParts, spec: AskSpec): Promise<Grant | Skip> {
+  const asked = new Ask(client, spec)
+  try {
+    for (;;) {
+      const reply = asked.toldAnswer ?? (await client.sender.request<'acquire'>(() => asked.nextRequest(), asked))
+      const answer = asked.judge(reply)
+      if (answer) return answer
+      await asked.wait(reply)
+    }
+  } catch (error) {
+    return asked.failed(error)
+  } finally {
+    asked.end()
+  }
 }
 
 /** One ask, from its first request to its grant or another final answer. If it is given up, nothing of it is left. */
@@ -40,6 +44,9 @@ class Ask implements Closable, Tries {
   readonly #trace: AskTrace | undefined
   readonly #report: WaitReport
   readonly #startMs: number
+  readonly #openAt: number
+  readonly #sleep: () => void
+  readonly #unlink: (() => void) | undefined
   /** What the server may know of; `undefined` before the first request, and between two hold ids. */
   #sent: SentAsk | undefined
   #setbacks: Backoff | undefined
@@ -50,43 +57,134 @@ class Ask implements Closable, Tries {
   #unanswered: UnavailableError | undefined
 
   constructor(client: ClientParts, spec: AskSpec) {
+    const { signal } = spec
     this.#client = client
     this.#spec = spec
     this.#trace = askTrace(client, spec)
     // An error of the caller's own callback ends its ask.
     this.#report = new WaitReport(spec, this.#trace, (error) => this.interrupt.stop(error))
     this.#startMs = client.clock.monoMs()
+    this.#openAt = client.open.add(this)
+    this.#sleep = client.clock.stayAwake()
+    this.#unlink = signal && onAbort(signal, (reason) => this.#abort(reason))
+    this.#watchDeadline()
   }
 
-  /** Throws what ends it without a grant or a skip; an `UnavailableError` if there was no reply for too long. */
-  async answer(): Promise<Grant | Skip> {
-    const { clock, open, sender } = this.#client
-    const { signal } = this.#spec
-    const openAt = open.add(this)
-    const sleep = clock.stayAwake()
-    const unlink = signal && onAbort(signal, (reason) => this.#abort(reason))
-    this.#watchDeadline()
-    try {
-      for (;;) {
-        const reply = this.#sent?.answer ?? (await sender.request<'acquire'>(() => this.#nextRequest(), this))
-        this.#unanswered = undefined
-        const answer = this.#judge(this.#sent!, reply)
-        if (answer) {
-          this.#trace?.answered(answer)
-          return answer
-        }
-        await (reply.status === 'queued' ? this.#wait(this.#sent!) : this.#pause())
-      }
-    } catch (error) {
-      this.#trace?.failed(error)
-      throw error
-    } finally {
+  /** The final answer, if the stream has delivered it. */
+  get toldAnswer(): AcquireReply | undefined {
+    return this.#sent?.answer
+  }
+
+  /**
+   * Requests, requests again, or claims: with the same hold id, so that a request whose reply was lost counts once. A place belongs to
+   * its session, so under another session this is another ask.
+   */
+  nextRequest(session = this.#client.sessions.current): InputOf<'acquire'> | Promise<InputOf<'acquire'>> {
+    if (!session) return this.#client.sessions.alive().then((opened) => this.nextRequest(opened))
+    this.interrupt.throwIfStopped()
+    if (this.#sent?.session !== session) {
       this.#sent?.leave()
-      this.#cancelDeadline()
-      unlink?.()
-      sleep()
-      open.remove(this, openAt)
+      this.#sent = new SentAsk(this.#client, this.#spec, session, this.#report)
     }
+    const { place, hold } = this.#sent
+    const spec = this.#spec
+    const doesNotWait = spec.deadline.waitMs === 0
+    const leftMs = Math.max(1, Math.ceil(spec.deadline.waitLeftMs()))
+    this.#sent.hasNews = false
+    return {
+      type: 'acquire',
+      namespace: place.namespace,
+      resource: place.resource,
+      operation: place.operation,
+      node: place.node,
+      owner: place.owner,
+      hold,
+      session: session.id,
+      // A longer limit than the server allows is kept by this client, which cancels in time.
+      waitMs: doesNotWait ? 0 : leftMs > LIMITS.waitMaxMs ? undefined : leftMs,
+      revision: spec.revision,
+      disbelieve: spec.disbelieve,
+      verified: spec.verified,
+      verifies: spec.verifies,
+      reference: spec.reference,
+      dropReference: spec.dropReference || undefined,
+      queueing: doesNotWait ? false : spec.queueing,
+      traceparent: this.#trace?.traceparent,
+    }
+  }
+
+  /** The grant or the skip; `undefined` if it goes on. */
+  judge(reply: AcquireReply): Grant | Skip | undefined {
+    const sent = this.#sent!
+    this.#unanswered = undefined
+    switch (reply.status) {
+      case 'queued': {
+        // Another ask of the same owner is in the queue.
+        const { deadline, queueing } = this.#spec
+        if (deadline.waitMs === 0 || queueing === false) throw refusedError(errorBody('busy'))
+        this.#hasQueued = true
+        this.#report.queued(reply)
+        return undefined
+      }
+      case 'granted': {
+        if (!sent.session.isAlive()) return this.#askAnew(sent, 'session-lost')
+        sent.finish()
+        const { place, hold, session } = sent
+        const held = { hold, session, hasQueued: this.#hasQueued }
+        const grant = new Grant(this.#client, { spec: this.#spec, place, reply, held })
+        if (sent.ended) grant.onEvent(sent.ended)
+        this.#trace?.answered(grant)
+        return grant
+      }
+      case 'skip':
+        sent.finish()
+        this.#trace?.answered(reply)
+        return reply
+      case 'failed':
+        sent.finish()
+        throw new FailedForGoodError(reply)
+      case 'refused':
+        sent.finish()
+        if (!ASK_ANEW.has(reply.code)) throw refusedError(reply)
+        if (reply.code === 'session-lost') sent.session.lose('the session has ended')
+        return this.#askAnew(sent, reply.code)
+    }
+  }
+
+  /**
+   * In the queue, until there is news; after a setback, for a moment. This is not polling: the stream delivers the news. If an event is
+   * lost on the way (by a proxy, or a server that stalls), the next request finds out, once or twice in the life of a lease.
+   */
+  wait({ status }: AcquireReply): Promise<void> {
+    const { clock, random, trustMs } = this.#client
+    if (status !== 'queued') {
+      this.#setbacks ??= new Backoff(random)
+      const delayMs = this.#setbacks.nextMs()
+      return this.interrupt.until((done) => clock.after(delayMs, done))
+    }
+    this.#setbacks?.reset()
+    const againMs = Math.min(trustMs * (0.5 + random.fraction() / 2), this.#spec.placeEveryMs ?? Infinity)
+    return this.#sent!.wait(againMs, this.interrupt)
+  }
+
+  /** Throws the error, unless the work may run without a server. */
+  failed(error: unknown): Grant | Skip {
+    this.#trace?.failed(error)
+    const { whenUnavailable, verified } = this.#spec
+    if (whenUnavailable !== 'run' || !(error instanceof UnavailableError)) throw error
+    if (verified) return { status: 'skip', fence: 0 }
+    const { namespace, operation, resource, owner = this.#client.random.id() } = this.#spec
+    this.#client.notice(`nobody answers: ${operation} ${resource} runs without a grant`)
+    const place = { namespace, operation, resource, node: this.#client.node, owner }
+    return new Grant(this.#client, { spec: this.#spec, place, reply: { fence: 0, attempt: 1 }, held: undefined })
+  }
+
+  end(): void {
+    this.#sent?.leave()
+    this.#cancelDeadline()
+    this.#unlink?.()
+    this.#sleep()
+    this.#client.open.remove(this, this.#openAt)
   }
 
   /** The client closes: its session ends, and this ask with it. */
@@ -123,69 +221,9 @@ class Ask implements Closable, Tries {
     return new RefusedError('wait-over', 'the wait limit is over; ask again or wait longer')
   }
 
-  #nextRequest(): InputOf<'acquire'> | Promise<InputOf<'acquire'>> {
-    const { sessions } = this.#client
-    const session = sessions.current
-    return session ? this.#requestUnder(session) : sessions.alive().then((opened) => this.#requestUnder(opened))
-  }
-
-  /** A place belongs to its session, so under another session this is another ask. */
-  #requestUnder(session: Session): InputOf<'acquire'> {
-    this.interrupt.throwIfStopped()
-    if (this.#sent?.session !== session) {
-      this.#sent?.leave()
-      this.#sent = new SentAsk(this.#client, this.#spec, session, this.#report)
-    }
-    return this.#sent.nextRequest()
-  }
-
-  /** The grant or the skip; `undefined` if it goes on. */
-  #judge(sent: SentAsk, reply: AcquireReply): Grant | Skip | undefined {
-    const { deadline, queueing } = this.#spec
-    if (reply.status === 'queued') {
-      // Another ask of the same owner is in the queue.
-      if (deadline.waitMs === 0 || queueing === false) throw refusedError(errorBody('busy'))
-      this.#hasQueued = true
-      sent.queued(reply)
-      return undefined
-    }
-    if (reply.status === 'granted') {
-      if (!sent.session.isAlive()) return this.#askAnew(sent, 'session-lost')
-      sent.finish()
-      const { place, hold, session } = sent
-      const held = { hold, session, hasQueued: this.#hasQueued }
-      const grant = new Grant(this.#client, { spec: this.#spec, place, reply, held })
-      if (sent.ended) grant.onEvent(sent.ended)
-      return grant
-    }
-    sent.finish()
-    if (reply.status === 'skip') return reply
-    if (reply.status === 'failed') throw new FailedForGoodError(reply)
-    if (!ASK_ANEW.has(reply.code)) throw refusedError(reply)
-    if (reply.code === 'session-lost') sent.session.lose('the session has ended')
-    return this.#askAnew(sent, reply.code)
-  }
-
   #askAnew(sent: SentAsk, why: string): undefined {
     this.#trace?.retried(why)
     sent.leave()
     this.#sent = undefined
-  }
-
-  #pause(): Promise<void> {
-    this.#setbacks ??= new Backoff(this.#client.random)
-    const delayMs = this.#setbacks.nextMs()
-    return this.interrupt.until((done) => this.#client.clock.after(delayMs, done))
-  }
-
-  /**
-   * This is not polling: the stream delivers the news. If an event is lost on the way (by a proxy, or a server that stalls), the
-   * next request finds out, once or twice in the life of a lease.
-   */
-  #wait(sent: SentAsk): Promise<void> {
-    const { random, trustMs } = this.#client
-    this.#setbacks?.reset()
-    const againMs = Math.min(trustMs * (0.5 + random.fraction() / 2), this.#spec.placeEveryMs ?? Infinity)
-    return sent.wait(againMs, this.interrupt)
   }
 }

@@ -1,7 +1,6 @@
-import type { Answer, Event, Queued, Standing } from '@baton-lock/core'
-import { errorBody, LIMITS, type Place, type ReplyOf } from '@baton-lock/protocol'
+import type { Answer, Event, Standing } from '@baton-lock/core'
+import { errorBody, type Place, type ReplyOf } from '@baton-lock/protocol'
 import type { ClientParts } from '../client-parts.ts'
-import type { InputOf } from '../connection/transport.ts'
 import type { Interrupt } from '../requests/interrupt.ts'
 import { ONLY_HOLD } from '../session/place.ts'
 import type { Session, SessionUser } from '../session/session.ts'
@@ -21,6 +20,8 @@ export class SentAsk implements StreamListener, SessionUser {
   readonly hold: string
   readonly session: Session
   readonly lastingFromMs = Infinity
+  /** Something has changed since the last request, or may have. */
+  hasNews = false
   readonly #client: ClientParts
   readonly #spec: AskSpec
   readonly #report: WaitReport
@@ -28,8 +29,6 @@ export class SentAsk implements StreamListener, SessionUser {
   readonly #userAt: number
   /** It has a final answer, or its session is about to be closed: there is nothing to cancel. */
   #isOver = false
-  /** Something has changed since the last request, or may have. */
-  #hasNews = false
   #wake: (() => void) | undefined
   #answer: AcquireReply | undefined
   #ended: Event | undefined
@@ -57,43 +56,10 @@ export class SentAsk implements StreamListener, SessionUser {
     return this.#ended
   }
 
-  /** Requests, requests again, or claims: with the same hold id, so that a request whose reply was lost counts once. */
-  nextRequest(): InputOf<'acquire'> {
-    this.#hasNews = false
-    const { place, hold, session } = this
-    const spec = this.#spec
-    const doesNotWait = spec.deadline.waitMs === 0
-    const leftMs = Math.max(1, Math.ceil(spec.deadline.waitLeftMs()))
-    return {
-      type: 'acquire',
-      namespace: place.namespace,
-      resource: place.resource,
-      operation: place.operation,
-      node: place.node,
-      owner: place.owner,
-      hold,
-      session: session.id,
-      // A longer limit than the server allows is kept by this client, which cancels in time.
-      waitMs: doesNotWait ? 0 : leftMs > LIMITS.waitMaxMs ? undefined : leftMs,
-      revision: spec.revision,
-      disbelieve: spec.disbelieve,
-      verified: spec.verified,
-      verifies: spec.verifies,
-      reference: spec.reference,
-      dropReference: spec.dropReference || undefined,
-      queueing: doesNotWait ? false : spec.queueing,
-      traceparent: this.#report.traceparent,
-    }
-  }
-
-  queued(reply: Queued): void {
-    this.#report.queued(reply)
-  }
-
   /** Waits for news, which come by the stream. `maxMs`: then some may have been lost. */
   async wait(maxMs: number, interrupt: Interrupt): Promise<void> {
     this.#leaveStream ??= this.#client.stream.keepOpen(this.session)
-    if (this.#hasNews) return
+    if (this.hasNews) return
     await interrupt.until((wake) => {
       this.#wake = wake
       return this.#client.clock.after(maxMs, () => this.#changed())
@@ -153,7 +119,7 @@ export class SentAsk implements StreamListener, SessionUser {
   }
 
   #changed(): void {
-    this.#hasNews = true
+    this.hasNews = true
     this.#wake?.()
     this.#wake = undefined
   }

@@ -17,11 +17,6 @@ export class WaitReport {
     this.#onThrow = onThrow
   }
 
-  /** Names the span of the ask. */
-  get traceparent(): string | undefined {
-    return this.#trace?.traceparent
-  }
-
   queued({ position, progress }: Queued): void {
     if (position !== this.#position) {
       this.#position = position
