@@ -1,4 +1,4 @@
-import { errors, type StreamScope, type WireEvent } from '@baton-lock/protocol'
+import { errors, StateParts, type StreamedEvent, type StreamScope, type WireEvent } from '@baton-lock/protocol'
 import type { WhenUnavailable } from '../api.ts'
 import type { ClientParts, Closable } from '../client-parts.ts'
 import { abortable, pause } from '../clock.ts'
@@ -6,7 +6,6 @@ import type { StreamEnd, Transport } from '../connection/transport.ts'
 import { BatonError, refusedError, UnavailableError } from '../errors.ts'
 import { Backoff } from './backoff.ts'
 import { FIRST_CONTACT_MS } from './sender.ts'
-import { wholeStates } from './whole-states.ts'
 
 /** With so many unread events the stream is closed. Once they are read, another stream continues after them. */
 const BUFFER_LIMIT = 1_000
@@ -66,6 +65,7 @@ export async function* eventFeed(
 /** One stream, read at the pace of its reader. */
 class BufferedStream {
   readonly #events: WireEvent[] = []
+  readonly #parts = new StateParts()
   readonly #stream: { close(): void }
   #ended = false
   #refused: BatonError | undefined
@@ -78,7 +78,7 @@ class BufferedStream {
     this.lastId = lastId
     this.#stream = transport.listen(
       scope,
-      wholeStates({
+      {
         onEvent: (event, id) => this.#add(event, id),
         onEnd: (end) => {
           const { refusal } = end
@@ -86,7 +86,7 @@ class BufferedStream {
           if (refusal && !errors[refusal.code]?.retryable) this.#refused = refusedError(refusal)
           this.#finish()
         },
-      }),
+      },
       { lastId },
     )
   }
@@ -109,8 +109,10 @@ class BufferedStream {
     this.#stream.close()
   }
 
-  #add(event: WireEvent, id: string | undefined): void {
-    if (this.#ended) return
+  #add(streamed: StreamedEvent, id: string | undefined): void {
+    if (streamed.type === 'reset') this.#parts.clear()
+    const event = streamed.type === 'state-part' ? this.#parts.add(streamed) : streamed
+    if (this.#ended || !event) return
     this.#events.push(event)
     this.lastId = id ?? this.lastId
     if (this.#events.length >= BUFFER_LIMIT && id !== undefined) {

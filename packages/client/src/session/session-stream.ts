@@ -1,10 +1,9 @@
 import type { Event, KeyActor, Standing } from '@baton-lock/core'
-import type { Place, WireEvent } from '@baton-lock/protocol'
+import { type Place, StateParts, type StreamedEvent, type WireEvent } from '@baton-lock/protocol'
 import type { StreamEnd, Transport } from '../connection/transport.ts'
 import type { Environment } from '../environment.ts'
 import { Backoff } from '../requests/backoff.ts'
 import type { Sender } from '../requests/sender.ts'
-import { wholeStates } from '../requests/whole-states.ts'
 import { List } from './list.ts'
 import { isSamePlace, placeName } from './place.ts'
 import type { Session } from './session.ts'
@@ -44,6 +43,9 @@ export class SessionStream {
   #session: Session | undefined
   #needs = 0
   #openings = 0
+  /** The number of the stream that is open; 0 if none is. What comes from another one no longer counts. */
+  #present = 0
+  #parts = new StateParts()
   /** The present stream has delivered the state with which it begins. */
   #hasState = false
   #close: (() => void) | undefined
@@ -127,6 +129,7 @@ export class SessionStream {
     this.#cancelLingering()
     this.#cancelReopening?.()
     this.#cancelReopening = undefined
+    this.#present = 0
     this.#close?.()
     this.#close = undefined
     this.#session = undefined
@@ -137,39 +140,42 @@ export class SessionStream {
     const session = this.#session
     if (!session?.isAlive()) return
     const opening = ++this.#openings
-    let open = true
+    this.#present = opening
+    this.#parts = new StateParts()
     this.#hasState = false
     const stream = this.#transport.listen(
       { of: 'session', session: session.id },
-      wholeStates({
-        onEvent: (event) => {
-          if (open) this.#onEvent(event, opening)
-        },
-        onEnd: (end) => {
-          if (open) this.#onEnd(end)
-          open = false
-        },
-      }),
+      { onEvent: (event) => this.#onEvent(event, opening), onEnd: (end) => this.#onEnd(end, opening) },
     )
-    this.#close = () => {
-      open = false
-      stream.close()
+    this.#close = () => stream.close()
+  }
+
+  #onEvent(event: StreamedEvent, opening: number): void {
+    if (opening !== this.#present) return
+    this.#sender.noteSign()
+    switch (event.type) {
+      case 'reset':
+        this.#parts.clear()
+        return
+      case 'state-part': {
+        const state = this.#parts.add(event)
+        if (state) this.#onState(state, opening)
+        return
+      }
+      case 'state':
+        this.#onState(event, opening)
+        return
+      default:
+        for (const actor of actorsOf(event))
+          for (const listener of this.#listenersAt(actor, event)) listener.onEvent(event)
     }
   }
 
-  #onEvent(event: WireEvent, opening: number): void {
-    this.#sender.noteSign()
-    if (event.type === 'state') this.#onState(event, opening)
-    else if (event.type !== 'reset') for (const actor of actorsOf(event)) this.#tell(actor, event)
-  }
-
-  #tell({ operation, node, owner }: KeyActor, event: Event): void {
-    const { namespace, resource } = event
+  #listenersAt({ operation, node, owner }: KeyActor, { namespace, resource }: Event): readonly StreamListener[] {
     const place = { namespace, resource, operation, node, owner }
-    const found = this.#byOwner.get(owner)
-    const listeners =
-      typeof found === 'object' ? found.map((at) => this.#listeners.at(at)) : [this.#listeners.at(found ?? -1)]
-    for (const listener of listeners) if (listener && isSamePlace(listener.place, place)) listener.onEvent(event)
+    const found = this.#byOwner.get(owner) ?? []
+    const listeners = (typeof found === 'object' ? found : [found]).map((at) => this.#listeners.at(at))
+    return listeners.filter((each) => each !== undefined && isSamePlace(each.place, place)) as StreamListener[]
   }
 
   #onState(state: Extract<WireEvent, { type: 'state' }>, opening: number): void {
@@ -184,7 +190,9 @@ export class SessionStream {
     for (const listener of this.#all()) listener.onState(standings.get(placeName(listener.place)), opening)
   }
 
-  #onEnd({ reason, isMove, isAnnounced }: StreamEnd): void {
+  #onEnd({ reason, isMove, isAnnounced }: StreamEnd, opening: number): void {
+    if (opening !== this.#present) return
+    this.#present = 0
     this.#close = undefined
     if (this.#needs === 0) return
     if (isMove) {
