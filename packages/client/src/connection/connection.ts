@@ -1,4 +1,4 @@
-import type { ListenFrame, ReplyOf, RequestType, ServerFrame } from '@baton-lock/protocol'
+import type { ListenFrame, RequestType, ServerFrame } from '@baton-lock/protocol'
 import type { ClientClock } from '../clock.ts'
 import { UnavailableError } from '../errors.ts'
 import { Numbered } from './numbered.ts'
@@ -8,7 +8,6 @@ import type { InputOf, OnReply, StreamHandlers } from './transport.ts'
 import type { Wire, WireEnd, WireHandlers } from './web-socket.ts'
 
 type AnyRequest = InputOf<RequestType>
-type AnyReply = ReplyOf<RequestType>
 
 interface Call {
   readonly request: AnyRequest
@@ -144,7 +143,15 @@ export class Connection implements WireHandlers {
     if (this.#outbox.requests > 0) this.#flushLater()
     const { store, replies, events, ended, draining } = frame
     if (store !== undefined) this.#greeted(store)
-    if (replies) for (const [number, reply] of replies) this.#replied(number, reply)
+    for (const [number, reply] of replies ?? []) {
+      const call = this.#calls.get(number)
+      if (call?.isGivenUp) this.#repliedLate(number, call)
+      else if (call) {
+        this.#calls.delete(number)
+        this.#options.sentHolds.answered(call.request, reply)
+        call.onReply(reply)
+      }
+    }
     // This client never asks for gathered events.
     for (const [id, eventId, event] of events ?? [])
       if (event.type !== 'gathered') this.#listens.get(id)?.onEvent(event, eventId)
@@ -189,19 +196,12 @@ export class Connection implements WireHandlers {
     for (const { onEnd } of this.#close()) onEnd({ reason: 'the server is about to stop', isMove: true })
   }
 
-  #replied(number: number, reply: AnyReply): void {
-    const call = this.#calls.get(number)
-    if (!call) return
-    if (call.isGivenUp && call.request.type === 'release') {
+  #repliedLate(number: number, call: Call): void {
+    if (call.request.type === 'release') {
       // Its caller repeats it, perhaps elsewhere: until then it is not acknowledged.
       const deadlineMs = this.#options.clock.monoMs() + REPEATED_MS
       this.#calls.replace(number, { ...call, deadlineMs })
-      return
-    }
-    this.#calls.delete(number)
-    if (call.isGivenUp) return
-    this.#options.sentHolds.answered(call.request, reply)
-    call.onReply(reply)
+    } else this.#calls.delete(number)
   }
 
   /** At the end of this turn: a caller that got its reply in it may send the next request. */

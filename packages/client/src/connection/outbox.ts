@@ -48,13 +48,26 @@ export class Outbox {
     this.#unlisten.push(id)
   }
 
-  /** The next frame as text; `undefined` if there is nothing to send. `oldest`: the number of the first request without a reply. */
+  /**
+   * The next frame as text, with as many requests as fit; `undefined` if there is nothing to send. `oldest`: the number of the first
+   * request without a reply.
+   */
   nextFrame(oldest: number | undefined): string | undefined {
     const from = this.#lastNumber - this.#requests.length + 1
     const fields: string[] = []
-    const keep: number[] = []
     if (this.#hasNewDefaults()) fields.push(`"defaults":${JSON.stringify(this.#defaults)}`)
-    const texts = this.#nextTexts(from, keep)
+    const texts: string[] = []
+    /** The numbers of requests that the server has to remember. */
+    const keep: number[] = []
+    let chars = 0
+    for (const request of this.#requests) {
+      if (texts.length === FRAME_LIMITS.requests || chars > CHARS_PER_FRAME) break
+      if (!this.#sentHolds.isOnOneConnection(request, this.#connection)) keep.push(from + texts.length)
+      const text = requestText(request, this.#defaults)
+      chars += text.length
+      texts.push(text)
+    }
+    this.#requests = texts.length === this.#requests.length ? [] : this.#requests.slice(texts.length)
     if (texts.length > 0) fields.push(`"from":${from},"requests":[${texts.join(',')}]`)
     if (keep.length > 0) fields.push(`"keep":${JSON.stringify(keep)}`)
     if (this.#listen.length > 0) fields.push(`"listen":${JSON.stringify(this.#listen)}`)
@@ -78,21 +91,6 @@ export class Outbox {
     const { namespace, node, session } = acquire
     this.#defaults = { namespace, node, session }
     return true
-  }
-
-  /** As many requests as fit into one frame, as text; `keep` gets the numbers of those that the server has to remember. */
-  #nextTexts(from: number, keep: number[]): string[] {
-    const texts: string[] = []
-    let chars = 0
-    for (const request of this.#requests) {
-      if (texts.length === FRAME_LIMITS.requests || chars > CHARS_PER_FRAME) break
-      if (!this.#sentHolds.isOnOneConnection(request, this.#connection)) keep.push(from + texts.length)
-      const text = requestText(request, this.#defaults)
-      chars += text.length
-      texts.push(text)
-    }
-    this.#requests = texts.length === this.#requests.length ? [] : this.#requests.slice(texts.length)
-    return texts
   }
 }
 
