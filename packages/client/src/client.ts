@@ -24,11 +24,11 @@ import type { ClientParts } from './client-parts.ts'
 import { pause } from './clock.ts'
 import type { InputOf, Transport } from './connection/transport.ts'
 import type { Environment } from './environment.ts'
-import { BatonError, RefusedError, SkippedError } from './errors.ts'
+import { BatonError, GrantLostError, RefusedError, SkippedError } from './errors.ts'
 import { ask } from './grants/ask.ts'
 import { askSpec } from './grants/ask-spec.ts'
 import { lead } from './grants/lead.ts'
-import { lock, lockAround } from './grants/lock.ts'
+import { underLock } from './grants/lock.ts'
 import { run } from './grants/run.ts'
 import { namesOf } from './random.ts'
 import { eventFeed } from './requests/event-feed.ts'
@@ -86,19 +86,22 @@ export class Client implements Baton {
 
   lock<Result>(resource: string, callback: Callback<Result>, options?: LockOptions): Promise<Result>
   lock(resource: string, options?: LockOptions): Promise<Lock>
-  lock<Result>(
+  async lock<Result>(
     resource: string,
     callbackOrOptions: Callback<Result> | LockOptions = {},
     more: LockOptions = {},
   ): Promise<Result | Lock> {
     const callback = typeof callbackOrOptions === 'function' ? callbackOrOptions : undefined
     const options = typeof callbackOrOptions === 'function' ? more : callbackOrOptions
-    try {
-      this.#check('lock', { resource }, options)
-    } catch (error) {
-      return Promise.reject(error)
-    }
-    return callback ? lockAround(this.#parts, resource, { callback, options }) : lock(this.#parts, resource, options)
+    this.#check('lock', { resource }, options)
+    const answer = await ask(this.#parts, askSpec(this.#parts, 'lock', resource, options, 'success'))
+    // Only a changed row skips: then nobody is excluded.
+    if (answer.status === 'skip')
+      throw new GrantLostError('the operation lock skips: its row of the policy is not a mutex')
+    // Awaited, as a promise that is returned takes two more turns.
+    if (callback) return await underLock(this.#parts, answer, callback)
+    startWorkSpan(this.#parts, answer)
+    return answer
   }
 
   async once<Result>(resource: string, callback: Callback<Result>, options: OnceOptions = {}): Promise<Done<Result>> {
@@ -247,7 +250,8 @@ export class Client implements Baton {
   async #acquire(operation: string, resource: string, options: AskOptions): Promise<Grant> {
     const answer = await ask(this.#parts, askSpec(this.#parts, operation, resource, options))
     if (answer.status === 'skip') throw new SkippedError(answer)
-    return startWorkSpan(this.#parts, answer)
+    startWorkSpan(this.#parts, answer)
+    return answer
   }
 
   #check(

@@ -28,10 +28,9 @@ export function inWorkSpan<Result>(
 }
 
 /** Without a callback: the span lasts until the outcome or the loss of the grant. */
-export function startWorkSpan({ findTracer }: ClientParts, grant: Grant): Grant {
+export function startWorkSpan({ findTracer }: ClientParts, grant: Grant): void {
   const tracer = findTracer?.()
   if (tracer) grant.trace = new WorkSpan(tracer.startSpan(nameOf(grant), optionsOf(grant)))
-  return grant
 }
 
 function nameOf({ operation }: Grant): string {
