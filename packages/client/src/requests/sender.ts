@@ -4,7 +4,7 @@ import type { InputOf, Transport } from '../connection/transport.ts'
 import type { Environment } from '../environment.ts'
 import { refusedError, UnavailableError } from '../errors.ts'
 import { Backoff } from './backoff.ts'
-import { Interrupt } from './interrupt.ts'
+import type { Interrupt } from './interrupt.ts'
 
 /** How a request is tried: once, unless there is `leftMs`. */
 export interface Tries {
@@ -34,6 +34,16 @@ const TELLING_MS = 500
 
 const ONCE: Tries = {}
 
+/** A request, until it is settled. */
+interface Call<Type extends RequestType> {
+  readonly source: Source<Type>
+  readonly how: Tries
+  readonly resolve: (reply: ReplyOf<Type>) => void
+  readonly reject: (error: unknown) => void
+  tries: number
+  backoff: Backoff | undefined
+}
+
 /** Sends requests, and repeats those that get no reply. Knows since when there has been none. */
 export class Sender {
   readonly #transport: Transport
@@ -55,36 +65,11 @@ export class Sender {
   }
 
   /** Rejects with an `UnavailableError` if no reply came, and with the reason of the interrupt if that was stopped. */
-  async request<Type extends RequestType>(source: Source<Type>, how: Tries = ONCE): Promise<ReplyOf<Type>> {
-    const { clock, random } = this.#environment
-    const { interrupt = new Interrupt() } = how
-    let backoff: Backoff | undefined
-    for (let tries = how.tries ?? 0; ; tries++) {
-      interrupt.throwIfStopped()
-      try {
-        const made = typeof source === 'function' ? source() : source
-        const request = made instanceof Promise ? await interrupt.wait(made) : made
-        const timeoutMs = limitMs(how, tries)
-        return await new Promise<ReplyOf<Type>>((resolve, reject) => {
-          interrupt.watch(reject)
-          this.#transport.send<Type>(request, timeoutMs, (reply, error) => {
-            const failure = reply ? failureIn(reply) : error
-            if (reply && !failure) {
-              this.noteSign()
-              resolve(reply)
-            } else reject(interrupt.isStopped ? failure : this.#noteSilence(failure, timeoutMs))
-          })
-        })
-      } catch (error) {
-        interrupt.throwIfStopped()
-        if (!(error instanceof UnavailableError && how.leftMs)) throw error
-        backoff ??= new Backoff(random)
-        const delayMs = backoff.nextWithinMs(how.leftMs())
-        if (delayMs === undefined) throw error
-        how.onRetry?.(error)
-        await interrupt.until((done) => clock.after(delayMs, done))
-      }
-    }
+  request<Type extends RequestType>(source: Source<Type>, how: Tries = ONCE): Promise<ReplyOf<Type>> {
+    return new Promise((resolve, reject) => {
+      how.interrupt?.watch(reject)
+      this.#try<Type>({ source, how, resolve, reject, tries: how.tries ?? 0, backoff: undefined })
+    })
   }
 
   /** A request that waits in no queue: tried for some seconds. Refusals are thrown. */
@@ -107,9 +92,49 @@ export class Sender {
     this.#lost = undefined
   }
 
-  /** Returns the error that says most about why there is no reply. */
-  #noteSilence(error: unknown, timeoutMs: number): unknown {
-    if (!(error instanceof UnavailableError)) return error
+  /** Makes the request, unless it is made, and sends it once. */
+  #try<Type extends RequestType>(call: Call<Type>, request?: InputOf<Type>): void {
+    const { source, how } = call
+    if (how.interrupt?.isStopped) return
+    try {
+      const made = request ?? (typeof source === 'function' ? source() : source)
+      if (made instanceof Promise) {
+        made.then((request) => this.#try(call, request)).catch((error) => this.#failed(call, error))
+        return
+      }
+      const timeoutMs = limitMs(how, call.tries)
+      this.#transport.send<Type>(made, timeoutMs, (reply, error) => {
+        const failure = reply ? failureIn(reply) : error
+        if (reply && !failure) {
+          this.noteSign()
+          call.resolve(reply)
+        } else if (how.interrupt?.isStopped) call.reject(failure)
+        else this.#failed(call, failure instanceof UnavailableError ? this.#noteSilence(failure, timeoutMs) : failure)
+      })
+    } catch (error) {
+      call.reject(error)
+    }
+  }
+
+  /** Tries again after a pause, if there is time for it. */
+  #failed<Type extends RequestType>(call: Call<Type>, error: unknown): void {
+    const { how } = call
+    const { clock, random } = this.#environment
+    if (how.interrupt?.isStopped) return
+    if (error instanceof UnavailableError && how.leftMs) {
+      call.backoff ??= new Backoff(random)
+      const delayMs = call.backoff.nextWithinMs(how.leftMs())
+      if (delayMs !== undefined) {
+        call.tries++
+        how.onRetry?.(error)
+        clock.after(delayMs, () => this.#try(call))
+        return
+      }
+    }
+    call.reject(error)
+  }
+
+  #noteSilence(error: UnavailableError, timeoutMs: number): UnavailableError {
     if (!this.#hasNoticed && !error.isAnnounced) {
       this.#hasNoticed = true
       this.#environment.notice(`${error.message.replace(/\.$/, '')}; trying again`)
