@@ -1,12 +1,15 @@
 import { Dashboard } from '@baton-lock/dashboard/model/dashboard'
 import type { PageSocket, SocketHandlers } from '@baton-lock/dashboard/model/stream'
-import { type ErrorBody, errorBody, type Who } from '@baton-lock/protocol'
+import { type ErrorBody, errorBody, type ServiceRequest, type Who } from '@baton-lock/protocol'
 import { requestSchemas } from '@baton-lock/protocol/schemas'
-import { Connection } from '@baton-lock/server/web-socket/connection'
+import { defaultLimits } from '@baton-lock/server/limits'
+import type { PeerStream } from '@baton-lock/server/web-socket/peer-stream'
 import { type Asked, ReadTurns, Service, Statistics } from '@baton-lock/service'
 import { SimulatedClock, settled } from '@baton-lock/store/conformance/simulated-clock'
 import { openMemoryStore } from '@baton-lock/store/memory'
+import { StoreUnavailable } from '@baton-lock/store/store'
 import { onTestFinished } from 'vitest'
+import { newPeerStream } from './peer-stream.ts'
 
 /* All of the dashboard but what is on screen, on the real connection of a server over a store in memory. */
 
@@ -46,23 +49,25 @@ export function newPageWorld(): PageWorld {
   let drain = () => {}
   const dial = (handlers: SocketHandlers): PageSocket => {
     let isOpen = true
-    const connection: Connection = new Connection({
+    const connection: PeerStream = newPeerStream({
       service,
       timers: clock,
       wire: {
         send: (text) => queueMicrotask(() => isOpen && handlers.onText(text)),
         unsent: 0,
+        wait: () => {},
         pause: () => {},
         resume: () => {},
         end: () => cut(),
       },
-      admit: (input) => {
-        asked.push((input as { type: string }).type)
-        return world.isStoreAway ? errorBody('store-unavailable') : checked(input)
+      admission: {
+        admit: (_, request) => {
+          asked.push(request.type)
+          if (world.isStoreAway) throw new StoreUnavailable()
+          return { request: request as ServiceRequest, facts: {} }
+        },
       },
-      checkListen: () => ({}),
-      failure: (error) => errorBody('internal', String(error)),
-      unreadBytes: 1_000_000,
+      limits: { ...defaultLimits, streamBytes: 1_000_000 },
     })
     drain = () => connection.drain()
     const close = () => {

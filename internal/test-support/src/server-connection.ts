@@ -1,12 +1,14 @@
-import { errorBody, type ServerFrame, type ServiceRequest } from '@baton-lock/protocol'
-import { requestSchemas } from '@baton-lock/protocol/schemas'
-import { Connection, type Wire } from '@baton-lock/server/web-socket/connection'
-import { Service } from '@baton-lock/service'
+import { errorBody, type ServerFrame } from '@baton-lock/protocol'
+import { defaultLimits } from '@baton-lock/server/limits'
+import { knownBodyOf } from '@baton-lock/server/refusal'
+import type { Wire } from '@baton-lock/server/web-socket/peer-stream'
+import { noLog, Service } from '@baton-lock/service'
 import { SimulatedClock } from '@baton-lock/store/conformance'
 import { settled } from '@baton-lock/store/conformance/simulated-clock'
 import { openMemoryStore } from '@baton-lock/store/memory'
 import type { AskAt, Store } from '@baton-lock/store/store'
 import { onTestFinished } from 'vitest'
+import { newPeerStream } from './peer-stream.ts'
 
 /* The server's side of one stream, by itself, on a store in memory. */
 
@@ -30,25 +32,26 @@ export function world({ wrap = (store: Store): Store => store } = {}) {
     const wire: { -readonly [Name in keyof Wire]: Wire[Name] } = {
       send: (text) => frames.push(JSON.parse(text)),
       unsent: 0,
+      wait: () => {},
       pause: () => reading.push('pause'),
       resume: () => reading.push('resume'),
       end: (how, why) => ends.push(`${how}: ${why}`),
     }
-    const connection = new Connection({
+    const connection = newPeerStream({
       service,
       wire,
       timers: clock,
-      admit: (input) => {
-        const type = (input as { type: keyof typeof requestSchemas }).type
-        const result = requestSchemas[type]?.safeParse(input)
-        return result?.success ? { request: result.data as ServiceRequest, facts: {} } : errorBody('bad-request')
+      guard: {
+        checkScope: (_, { scope }) => {
+          if (scope.of === 'session' && scope.session === 'forbidden') throw new Error('not you')
+          return {}
+        },
       },
-      checkListen: ({ scope }) => {
-        if (scope.of === 'session' && scope.session === 'forbidden') throw new Error('not you')
-        return {}
+      requestLog: {
+        failed: (error) => knownBodyOf(error) ?? errorBody('unknown-outcome', String(error)),
+        named: () => noLog,
       },
-      failure: (error) => errorBody('unknown-outcome', String(error)),
-      unreadBytes: UNREAD_BYTES,
+      limits: { ...defaultLimits, streamBytes: UNREAD_BYTES },
     })
     const send = async (frame: object) => {
       connection.receive(JSON.stringify(frame))

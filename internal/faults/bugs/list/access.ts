@@ -70,7 +70,7 @@ export const accessBugs: readonly Bug[] = [
   },
   {
     name: 'a stream accepts JSON of any depth',
-    file: `${SERVER}/web-socket/client.ts`,
+    file: `${SERVER}/web-socket/peer-stream.ts`,
     find: 'checkDepth(input)',
     replace: '',
     caughtBy: { tests: [`${SERVER}/web-socket/web-sockets.test.ts`] },

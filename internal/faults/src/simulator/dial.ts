@@ -1,6 +1,6 @@
 import { UnavailableError } from '@baton-lock/client'
 import type { Dial, Wire, WireHandlers } from '@baton-lock/client/connection/web-socket'
-import type { Connection } from '@baton-lock/server/web-socket/connection'
+import type { PeerStream } from '@baton-lock/server/web-socket/peer-stream'
 import type { Network } from './network.ts'
 import type { Process } from './scheduler.ts'
 import type { SimulatedServer } from './server.ts'
@@ -68,7 +68,7 @@ class SimulatedStream {
   readonly #back: Way
   readonly #deaths: (() => void)[]
   /** At the server's end; nothing before the client is let in. */
-  #connection: Connection | undefined
+  #stream: PeerStream | undefined
   #stopBeating = () => {}
   #silentBeats = 0
   #isPaused = false
@@ -120,13 +120,13 @@ class SimulatedStream {
 
   /** As a server does that is about to stop. */
   drain(): void {
-    if (!this.#connection || this.#isOverThere || this.#process.isDead) return
+    if (!this.#stream || this.#isOverThere || this.#process.isDead) return
     this.#network.drains++
-    this.#connection.drain()
+    this.#stream.drain()
   }
 
   leave(): void {
-    if (!this.#isOverThere && !this.#process.isDead && this.#connection) this.#endByServer()
+    if (!this.#isOverThere && !this.#process.isDead && this.#stream) this.#endByServer()
   }
 
   #told(tell: () => void): (() => void) | undefined {
@@ -140,11 +140,12 @@ class SimulatedStream {
 
   #accept(): void {
     const back = this.#back
-    this.#connection = this.#server.accept({
+    this.#stream = this.#server.accept({
       send: (text) => this.#send(back, () => this.#hear(text), text.length),
       get unsent() {
         return back.size
       },
+      wait: () => {},
       pause: () => {
         this.#isPaused = true
         this.#there.pause()
@@ -163,15 +164,15 @@ class SimulatedStream {
 
   #receive(text: string): void {
     this.#silentBeats = 0
-    if (!this.#isOverThere) this.#connection!.receive(text)
+    if (!this.#isOverThere) this.#stream!.receive(text)
   }
 
   #hear(text: string): void {
     if (!this.#isOverHere) this.#handlers.onText(text)
-    if (this.#isPaused) this.#network.later(this.#process, 0, () => this.#connection?.drained())
+    if (this.#isPaused) this.#network.later(this.#process, 0, () => this.#stream?.drained())
   }
 
-  /** As `packages/server/src/web-socket/serve.ts` does. */
+  /** As `packages/server/src/web-socket/peer.ts` does. */
   #beat(): void {
     this.#stopBeating = this.#network.later(this.#process, HEARTBEAT_MS, () => {
       if (++this.#silentBeats > BEATS_MAX) return this.#endByServer()
@@ -201,7 +202,7 @@ class SimulatedStream {
   #endThere(): void {
     this.#isOverThere = true
     this.#stopBeating()
-    this.#connection?.close()
+    this.#stream?.close()
     this.#leave()
   }
 

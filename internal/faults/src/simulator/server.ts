@@ -1,7 +1,8 @@
 import type { Acquire, Facts } from '@baton-lock/core'
 import { type ErrorBody, errorBody, type Request, type ServiceRequest } from '@baton-lock/protocol'
 import { requestSchemas } from '@baton-lock/protocol/schemas'
-import { Connection, type Wire } from '@baton-lock/server/web-socket/connection'
+import { defaultLimits } from '@baton-lock/server/limits'
+import type { PeerStream, Wire } from '@baton-lock/server/web-socket/peer-stream'
 import {
   type Asked,
   isStoreUnavailable,
@@ -13,6 +14,7 @@ import {
   type Timers,
 } from '@baton-lock/service'
 import type { Address, Store } from '@baton-lock/store/store'
+import { newPeerStream } from '@baton-lock/test-support/peer-stream'
 import { Process, type Scheduler } from './scheduler.ts'
 
 /** Few, so that a client that does not read is cut off now and then. */
@@ -60,17 +62,10 @@ export class SimulatedServer {
     void this.#service.close()
   }
 
-  /** A client has come by a stream: the real connection, over this wire. */
-  accept(wire: Wire): Connection {
-    return new Connection({
-      service: this.#service,
-      wire,
-      timers: this.#timers,
-      admit: checked,
-      checkListen: () => ({}),
-      failure,
-      unreadBytes: UNREAD_BYTES,
-    })
+  /** A client has come by a stream: the real stream, over this wire. */
+  accept(wire: Wire): PeerStream {
+    const limits = { ...defaultLimits, streamBytes: UNREAD_BYTES }
+    return newPeerStream({ service: this.#service, wire, timers: this.#timers, limits })
   }
 
   /** An ask as the classic paths give it. */

@@ -52,7 +52,7 @@ function badOf({ type, format, const: only, minimum = 0, maximum = 0, maxLength 
 
 function accepts(type: RequestType, input: Record<string, unknown>): boolean {
   try {
-    check(type, { ...input })
+    check({ ...input }, type)
     return true
   } catch (error) {
     expect(error).toMatchObject({ code: 'bad-request', message: expect.stringMatching(/\.$/) })
@@ -85,11 +85,11 @@ function without(fields: Record<string, unknown>, name: string): Record<string, 
 test('an id is 1 to 512 bytes, whatever its characters are', () => {
   const input = { operation: 'pull', node: 'n' }
   for (const resource of ['-', 'ä'.repeat(256), 'x'.repeat(512), '\u{1f512}'])
-    expect(check('acquire', { ...input, resource })).toMatchObject({ resource })
+    expect(check({ ...input, resource }, 'acquire')).toMatchObject({ resource })
 })
 
 test('defaults are filled in; the owner of an acquire is its node', () => {
-  expect(check('acquire', { operation: 'pull', resource: 'r', node: 'n' })).toEqual({
+  expect(check({ operation: 'pull', resource: 'r', node: 'n' }, 'acquire')).toEqual({
     type: 'acquire',
     namespace: 'default',
     operation: 'pull',
@@ -110,12 +110,12 @@ test.each([
   ['spelled otherwise', '{"operation":"pull","resource":"r","owner":"o","fence":1,"progress":{"\\u005f_proto__":1}}'],
 ])('a request with a key like __proto__, %s, is refused', (_, text) => {
   const type = text.includes('progress') ? 'progress' : 'renew-session'
-  expect(() => check(type, JSON.parse(text))).toThrow(/__proto__/)
+  expect(() => check(JSON.parse(text), type)).toThrow(/__proto__/)
 })
 
 test('a request of thousands of fields is refused without naming them', () => {
   const fields = Object.fromEntries(Array.from({ length: 8_000 }, (_, index) => [`f${index}`, index]))
-  expect(() => check('acquire', fields)).toThrow('The request has more than 64 fields')
+  expect(() => check(fields, 'acquire')).toThrow('The request has more than 64 fields')
 })
 
 test.each([
@@ -125,5 +125,5 @@ test.each([
   ['what came instead', { fence: 'one' }, 'fence: Invalid input: expected number, received string.'],
 ])('a sentence says %s', (_, more, sentence) => {
   const input = { operation: 'pull', resource: 'r', owner: 'o', fence: 1, progress: 1, ...more }
-  expect(() => check('progress', input)).toThrow(expect.objectContaining({ message: sentence }))
+  expect(() => check(input, 'progress')).toThrow(expect.objectContaining({ message: sentence }))
 })

@@ -6,8 +6,12 @@ import { Refusal } from '../refusal.ts'
 /** More than any request has. */
 const FIELDS_MAX = 64
 
-/** Validates the input of a request and fills in its defaults. `where` begins the sentence of a refusal. */
-export function check(type: RequestType, input: unknown, where = ''): Request {
+/**
+ * Validates the input of a request and fills in its defaults. `type`: by its route; otherwise the input names it itself. `where` begins
+ * the sentence of a refusal.
+ */
+export function check(input: unknown, type: unknown = typeIn(input), where = ''): Request {
+  if (!isRequestType(type)) throw new Refusal('bad-request', 'type: must be that of a request.')
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw new Refusal('bad-request', `${where}The request must be a JSON object.`)
   }
@@ -24,17 +28,14 @@ export function check(type: RequestType, input: unknown, where = ''): Request {
   throw new Refusal('bad-request', where + sentenceOf(result.error))
 }
 
+export function typeIn(input: unknown): unknown {
+  return (input as { type?: unknown } | null | undefined)?.type
+}
+
 function hasTooManyFields(input: object): boolean {
   let count = 0
   for (const _ in input) if (++count > FIELDS_MAX) return true
   return false
-}
-
-/** The same for input that names its type itself. */
-export function requestOf(input: unknown): Request {
-  const type = (input as { type?: unknown } | null)?.type
-  if (!isRequestType(type)) throw new Refusal('bad-request', 'type: must be that of a request.')
-  return check(type, input)
 }
 
 export function isRequestType(type: unknown): type is RequestType {

@@ -16,7 +16,7 @@ import type { OnAnswer } from '../logging/audit.ts'
 import type { RequestLog } from '../logging/request-log.ts'
 import { Refusal } from '../refusal.ts'
 import type { Admission, Admitted } from './admission.ts'
-import { check, isRequestType } from './check.ts'
+import { check, isRequestType, typeIn } from './check.ts'
 
 interface RequestsOptions {
   readonly service: Service
@@ -29,7 +29,7 @@ interface RequestsOptions {
 /** Every request type at its route. */
 export function requestRoutes({ service, admission, replyBytes }: RequestsOptions): HttpRoute[] {
   const answer = async (type: RequestType, input: unknown, exchange: Exchange): Promise<Answer> => {
-    const request = check(type, input)
+    const request = check(input, type)
     const admitted = admission.admit(exchange.asker, request, () => ({ ...exchange.name }))
     if (!('request' in admitted)) return { status: 200, json: admitted }
     const { facts, onAnswer } = admitted
@@ -136,10 +136,10 @@ function batchOf(body: unknown): Request[] {
     throw new Refusal('bad-request', `requests: must be a list of 1 to ${LIMITS.batch} requests.`)
   }
   return requests.map((one: unknown, index) => {
-    const type = (one as { type?: unknown } | null)?.type
+    const type = typeIn(one)
     if (!isRequestType(type)) {
       throw new Refusal('bad-request', `requests.${index}.type: must be one of ${Object.keys(routes).join(', ')}.`)
     }
-    return check(type, one, `requests.${index}: `)
+    return check(one, type, `requests.${index}: `)
   })
 }

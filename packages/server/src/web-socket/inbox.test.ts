@@ -1,3 +1,4 @@
+import type { ClientFrame } from '@baton-lock/protocol'
 import { expect, test } from 'vitest'
 import { Inbox } from './inbox.ts'
 
@@ -9,31 +10,39 @@ function newInbox() {
   return { inbox, waiting: () => waiting }
 }
 
-const requests = (count: number) => Array.from({ length: count }, () => 'request')
+const frame = (type: string, count: number) =>
+  ({
+    from: 1,
+    requests: Array.from({ length: count }, () => ({ type })),
+    keep: [7],
+    listen: [],
+  }) as unknown as ClientFrame
 
 test('of a large frame some requests are taken a turn, and the rest before any other frame', () => {
   const { inbox } = newInbox()
-  const turns: [from: number, count: number][] = []
-  let next = inbox.divide({ from: 1, requests: requests(250), keep: [7] }, () => true)
+  inbox.add('next')
+  const turns: [from: number | undefined, count: number | undefined][] = []
+  let part = inbox.divide(frame('acquire', 250))
+  expect(part.listen).toEqual([])
   for (;;) {
-    turns.push([next.from, next.requests.length])
-    expect(next.keep).toEqual([7])
-    const rest = inbox.takeRest()
-    if (!rest) break
-    next = inbox.divide(rest, () => true)
+    turns.push([part.from, part.requests?.length])
+    expect(part.keep).toEqual([7])
+    if (!inbox.hasRest) break
+    part = inbox.divide(inbox.take() as ClientFrame)
+    expect(part.listen).toBeUndefined()
   }
   expect(turns).toEqual([
     [1, 100],
     [101, 100],
     [201, 50],
   ])
-  expect(inbox.hasRest).toBe(false)
+  expect(inbox.take()).toBe('next')
 })
 
-test('what may not be divided is taken at once', () => {
+test('requests that wait for the answers to those before them are not divided', () => {
   const { inbox } = newInbox()
-  const all = { from: 1, requests: requests(250), keep: undefined }
-  expect(inbox.divide(all, () => false)).toBe(all)
+  const all = frame('close-session', 250)
+  expect(inbox.divide(all)).toBe(all)
   expect(inbox.hasRest).toBe(false)
 })
 

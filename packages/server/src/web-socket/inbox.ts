@@ -1,10 +1,5 @@
-/** Requests of one frame, by the number of the first. */
-export interface NumberedRequests {
-  readonly from: number
-  readonly requests: readonly unknown[]
-  /** The numbers of those that have to be remembered. */
-  readonly keep: readonly number[] | undefined
-}
+import type { ClientFrame, ServiceRequest } from '@baton-lock/protocol'
+import { isReading, isStepping } from '@baton-lock/service'
 
 /** How many requests of one client are carried out in one turn, before others have theirs. */
 const REQUESTS_A_TURN = 100
@@ -12,13 +7,13 @@ const REQUESTS_A_TURN = 100
 const FRAMES_MAX = 8
 const CHARS_MAX = 64 * 1024
 
-/** What a client has sent and the server has not done yet: whole frames, and the rest of a large one. */
+/** What a client has sent and the server has not done yet: the texts of whole frames, and the rest of a large one. */
 export class Inbox {
   /** Called with how many characters more, or fewer, wait. */
   readonly #onWaiting: (change: number) => void
   #frames: string[] = []
   #chars = 0
-  #rest: NumberedRequests | undefined
+  #rest: ClientFrame | undefined
 
   constructor(onWaiting: (change: number) => void) {
     this.#onWaiting = onWaiting
@@ -33,27 +28,22 @@ export class Inbox {
     this.#weigh(text.length)
   }
 
-  /** The next frame. */
-  take(): string | undefined {
+  /** The rest of the frame that is under way, or else the text of the next one. */
+  take(): ClientFrame | string | undefined {
+    const rest = this.#rest
+    this.#rest = undefined
+    if (rest) return rest
     const text = this.#frames.shift()
     if (text !== undefined) this.#weigh(-text.length)
     return text
   }
 
-  /** The rest of the frame that is under way. */
-  takeRest(): NumberedRequests | undefined {
-    const rest = this.#rest
-    this.#rest = undefined
-    return rest
-  }
-
-  /** As many as one turn takes, if they may be divided; `takeRest` has the others. */
-  divide(all: NumberedRequests, mayDivide: (requests: readonly unknown[]) => boolean): NumberedRequests {
-    const { from, requests, keep } = all
-    const count = REQUESTS_A_TURN
-    if (requests.length <= count || !mayDivide(requests)) return all
-    this.#rest = { from: from + count, requests: requests.slice(count), keep }
-    return { from, requests: requests.slice(0, count), keep }
+  /** The frame with as many of its requests as one turn takes. The others are taken next. */
+  divide(frame: ClientFrame): ClientFrame {
+    const { from = 0, requests = [], keep } = frame
+    if (requests.length <= REQUESTS_A_TURN || !requests.every(isStepOrRead)) return frame
+    this.#rest = { from: from + REQUESTS_A_TURN, requests: requests.slice(REQUESTS_A_TURN), keep }
+    return { ...frame, requests: requests.slice(0, REQUESTS_A_TURN) }
   }
 
   get hasRest(): boolean {
@@ -71,4 +61,13 @@ export class Inbox {
     this.#chars += chars
     this.#onWaiting(chars)
   }
+}
+
+/**
+ * Steps are taken in the order in which they are asked, and reads wait for them, so others may have their turn in between. What
+ * comes after any other request waits for its answer.
+ */
+function isStepOrRead(input: unknown): boolean {
+  const asked = input as ServiceRequest | null
+  return asked !== null && (isStepping(asked) || isReading(asked))
 }

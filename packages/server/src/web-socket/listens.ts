@@ -1,17 +1,17 @@
-import type { GatheredEvent, ListenFrame, StreamedEvent, WireEvent } from '@baton-lock/protocol'
-import type { Scope, Service, Timers } from '@baton-lock/service'
+import type { ClientFrame, GatheredEvent, ListenFrame, StreamedEvent } from '@baton-lock/protocol'
+import type { Scope, Service, Sink, Timers } from '@baton-lock/service'
+import type { Asker, Guard } from '../auth/guard.ts'
 import { STATE_PART_BYTES } from '../limits.ts'
+import type { Streams } from '../streams/streams.ts'
 import { BadFrame } from './frame.ts'
 import { Gathering } from './gathering.ts'
 
 interface ListensOptions {
   readonly service: Service
   readonly timers: Timers
-  /** The facts of whoever listens, and whom to tell when it is over; throws where it may not. */
-  readonly checkListen: (frame: ListenFrame) => {
-    readonly actsFor?: readonly string[] | undefined
-    readonly leave?: (() => void) | undefined
-  }
+  readonly asker: Asker
+  readonly guard: Pick<Guard, 'checkScope'>
+  readonly streams: Pick<Streams, 'watch'>
   /** `soon`: at the end of this turn; `inTurn`: when this client has its turn, as it may be one of thousands. */
   readonly tell: (id: number, eventId: string, event: StreamedEvent | GatheredEvent, when: 'soon' | 'inTurn') => void
   readonly onEnded: (id: number, error: unknown) => void
@@ -31,7 +31,13 @@ export class Listens {
     this.#options = options
   }
 
-  begin(frame: ListenFrame): void {
+  /** Does what a frame asks for. */
+  change({ listen = [], unlisten = [] }: ClientFrame): void {
+    for (const each of listen) this.#begin(each)
+    for (const id of unlisten) this.#end(id)
+  }
+
+  #begin(frame: ListenFrame): void {
     const { id } = frame
     if (this.#listening.has(id) || this.#listening.size >= LISTENS_MAX)
       throw new BadFrame('too many listens, or one twice')
@@ -43,12 +49,12 @@ export class Listens {
     })
     this.#listen(frame, { isOver: () => isOver, onEnd: (callback) => void onEnd.push(callback) }).catch((error) => {
       if (isOver) return
-      this.end(id)
+      this.#end(id)
       this.#options.onEnded(id, error)
     })
   }
 
-  end(id: number): void {
+  #end(id: number): void {
     this.#listening.get(id)?.()
     this.#listening.delete(id)
   }
@@ -59,9 +65,11 @@ export class Listens {
   }
 
   async #listen(frame: ListenFrame, { isOver, onEnd }: Listen): Promise<void> {
-    const { service, checkListen, onWaiting, tell, taken } = this.#options
+    const { service, asker, guard, streams, onWaiting, tell, taken } = this.#options
     const { id, scope, lastId } = frame
-    const { actsFor, leave } = checkListen(frame)
+    const namespace = scope.of === 'all' ? scope.namespace : undefined
+    const { actsFor } = guard.checkScope(asker, { scope, namespace })
+    const leave = streams.watch(scope)
     if (leave) onEnd(leave)
     const sink = this.#sinkOf(frame, { isOver, onEnd })
     // The next part waits until this one was taken, so it does not wait for its turn.
@@ -77,23 +85,21 @@ export class Listens {
     else onEnd(stop)
   }
 
-  #sinkOf(
-    { id, scope, gatherMs }: ListenFrame,
-    { isOver, onEnd }: Listen,
-  ): (event: WireEvent, eventId: string) => void {
+  #sinkOf({ id, scope, gatherMs }: ListenFrame, { isOver, onEnd }: Listen): Sink {
     const { tell, timers } = this.#options
     const namespace = scope.of === 'all' ? scope.namespace : undefined
     const when = scope.of === 'session' ? 'soon' : 'inTurn'
-    const isMeant = (event: WireEvent) =>
-      !isOver() && !(namespace !== undefined && 'namespace' in event && event.namespace !== namespace)
-    const tellOne = (event: StreamedEvent | GatheredEvent, eventId: string) => tell(id, eventId, event, when)
-    if (gatherMs === undefined) return (event, eventId) => isMeant(event) && tellOne(event, eventId)
-    const gathering = new Gathering({ everyMs: gatherMs, timers, tell: tellOne })
-    onEnd(() => gathering.stop())
+    const gathering =
+      gatherMs === undefined
+        ? undefined
+        : new Gathering({ everyMs: gatherMs, timers, tell: (event, eventId) => tell(id, eventId, event, when) })
+    if (gathering) onEnd(() => gathering.stop())
     return (event, eventId) => {
-      if (!isMeant(event)) return
-      if ('namespace' in event) gathering.add(event, eventId)
-      else tellOne(event, eventId)
+      if (isOver()) return
+      const isOfKey = 'namespace' in event
+      if (isOfKey && namespace !== undefined && event.namespace !== namespace) return
+      if (isOfKey && gathering) gathering.add(event, eventId)
+      else tell(id, eventId, event, when)
     }
   }
 }

@@ -1,13 +1,15 @@
 import type { Admitted } from '../v1/admission.ts'
 
-/** A read, by its number on the stream. */
-export interface NumberedRead {
+/** A request that was admitted, by its number on the stream. */
+export interface NumberedRequest {
   readonly number: number
   readonly asked: Admitted
+  /** Of its frame: the numbers of releases that have to be remembered. */
+  readonly keep?: readonly number[] | undefined
 }
 
 interface ReadsOptions {
-  readonly answer: (read: NumberedRead) => Promise<void>
+  readonly answer: (read: NumberedRequest) => Promise<void>
   /** False while the client has not taken what it was told, and for good when it has gone. */
   readonly mayGoOn: () => boolean
 }
@@ -15,14 +17,15 @@ interface ReadsOptions {
 /** The reads of one client, one at a time and in their order: what it does not take is not made. */
 export class Reads {
   readonly #options: ReadsOptions
-  #waiting: NumberedRead[] = []
+  #waiting: NumberedRequest[] = []
   #isReading = false
 
   constructor(options: ReadsOptions) {
     this.#options = options
   }
 
-  add(reads: readonly NumberedRead[]): void {
+  add(reads: readonly NumberedRequest[]): void {
+    if (reads.length === 0) return
     this.#waiting.push(...reads)
     void this.goOn()
   }

@@ -2,18 +2,26 @@ import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { errors, FRAME_LIMITS, STORE_HEADER, STREAM_PROTOCOL, streamRoute } from '@baton-lock/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
-import type { Asker } from '../auth/guard.ts'
+import type { Asker, Guard } from '../auth/guard.ts'
 import { networkOf } from '../auth/network.ts'
 import { accessTo } from '../auth/roles.ts'
 import { Slowdown } from '../auth/slowdown.ts'
 import type { WrongTokens } from '../auth/wrong-tokens.ts'
 import { pathOf } from '../http/exchange.ts'
+import type { ServerLimits } from '../limits.ts'
+import type { RequestLog } from '../logging/request-log.ts'
 import { REQUEST_ID_HEADER, type RequestName } from '../logging/request-names.ts'
-import { Client, type ClientOptions, HEARTBEAT_MS } from './client.ts'
+import type { Streams } from '../streams/streams.ts'
 import { declineUpgrade } from './declined-upgrade.ts'
+import { HEARTBEAT_MS, Peer, type PeerOptions } from './peer.ts'
 
-interface WebSocketsOptions extends Omit<ClientOptions, 'id' | 'onBroken'> {
+interface WebSocketsOptions
+  extends Omit<PeerOptions, 'asker' | 'id' | 'guard' | 'streams' | 'requestLog' | 'limits' | 'onBroken'> {
   readonly server: Server
+  readonly guard: Guard
+  readonly streams: Streams
+  readonly requestLog: RequestLog
+  readonly limits: ServerLimits
   readonly wrongTokens: WrongTokens
 }
 
@@ -35,7 +43,7 @@ export class WebSockets {
   readonly #access = accessTo(streamRoute)
   /** Those who break the rules again and again. */
   readonly #broken: Slowdown<Source>
-  readonly #clients = new Set<Client>()
+  readonly #peers = new Set<Peer>()
   readonly #names = new WeakMap<IncomingMessage, RequestName>()
   #stopBeat: (() => void) | undefined
 
@@ -100,12 +108,13 @@ export class WebSockets {
     const id = requestLog.names.next()
     const { isDebug } = requestLog
     if (isDebug) this.#logOf(upgrade).debug('stream opened', { stream: id, who: asker.token?.name ?? 'anybody' })
-    const client = new Client(webSocket, asker, { ...this.#options, id, onBroken: () => this.#broken.note(source) })
-    this.#clients.add(client)
+    const onBroken = () => this.#broken.note(source)
+    const peer = new Peer(webSocket, { ...this.#options, asker, id, onBroken })
+    this.#peers.add(peer)
     this.#beatLater()
-    const leave = streams.enter(client, asker)
+    const leave = streams.enter(peer, asker)
     webSocket.on('close', () => {
-      this.#clients.delete(client)
+      this.#peers.delete(peer)
       leave()
       if (isDebug) requestLog.named({ stream: id }).debug('stream closed')
     })
@@ -114,8 +123,8 @@ export class WebSockets {
   #beatLater(): void {
     this.#stopBeat ??= this.#options.timers.after(HEARTBEAT_MS, () => {
       this.#stopBeat = undefined
-      for (const client of this.#clients) client.beat()
-      if (this.#clients.size > 0) this.#beatLater()
+      for (const peer of this.#peers) peer.beat()
+      if (this.#peers.size > 0) this.#beatLater()
     })
   }
 

@@ -1,32 +1,13 @@
-import type { ErrorBody, ListenFrame, Who } from '@baton-lock/protocol'
-import type { Service, Timers } from '@baton-lock/service'
 import type { WebSocket } from 'ws'
-import type { Asker, Guard } from '../auth/guard.ts'
-import { checkDepth } from '../http/json.ts'
 import { afterLinger } from '../http/linger.ts'
-import type { ServerLimits } from '../limits.ts'
-import type { RequestLog } from '../logging/request-log.ts'
 import type { Accounts } from '../scheduling/accounts.ts'
-import type { FairQueue } from '../scheduling/fair-queue.ts'
-import type { OtherStream, Streams } from '../streams/streams.ts'
+import type { OtherStream } from '../streams/streams.ts'
 import { Held, type Unsent } from '../streams/unsent.ts'
-import type { Admission, Admitted } from '../v1/admission.ts'
-import { requestOf } from '../v1/check.ts'
-import { Connection, TOO_SLOW, type Wire } from './connection.ts'
+import { PeerStream, type PeerStreamOptions, TOO_SLOW, type Wire } from './peer-stream.ts'
 
-export interface ClientOptions {
-  readonly service: Service
-  readonly guard: Guard
-  readonly admission: Admission
-  readonly streams: Streams
-  readonly limits: ServerLimits
-  readonly timers: Timers
-  readonly requestLog: RequestLog
+export interface PeerOptions extends Omit<PeerStreamOptions, 'wire' | 'account'> {
   readonly unsent: Unsent
-  readonly queue: FairQueue
   readonly accounts: Accounts
-  /** Names the stream in the log. */
-  readonly id: string
   /** Called when the client breaks a rule. */
   readonly onBroken: () => void
 }
@@ -45,12 +26,11 @@ const SERVICE_RESTART = 1012
 /** A close frame has no room for more. */
 const REASON_CHARS = 120
 
-/** A client by its WebSocket: signs of life, what it leaves unread, and how it ends. Its frames go to the connection. */
-export class Client implements Wire, OtherStream {
+/** A client by its WebSocket: signs of life, what it leaves unread, and how it ends. Its frames go to its stream. */
+export class Peer implements Wire, OtherStream {
   readonly #webSocket: WebSocket
-  readonly #asker: Asker
-  readonly #options: ClientOptions
-  readonly #connection: Connection
+  readonly #options: PeerOptions
+  readonly #stream: PeerStream
   readonly #held = new Held({ cut: () => this.#close('slow', TOO_SLOW) })
   /** Bytes that will be told later. */
   #waiting = 0
@@ -58,37 +38,21 @@ export class Client implements Wire, OtherStream {
   #pings = 0
   #isBroken = false
 
-  constructor(webSocket: WebSocket, asker: Asker, options: ClientOptions) {
+  constructor(webSocket: WebSocket, options: PeerOptions) {
     this.#webSocket = webSocket
-    this.#asker = asker
     this.#options = options
-    const account = options.accounts.ofStream(asker)
-    this.#connection = new Connection({
-      service: options.service,
-      wire: this,
-      timers: options.timers,
-      admit: (input, number) => this.#admit(input, number),
-      checkListen: (frame) => this.#checkListen(frame),
-      failure: (error, number) => this.#failure(error, number),
-      unreadBytes: options.limits.streamBytes,
-      replyBytes: options.limits.replyBytes,
-      onWaiting: (change) => {
-        this.#waiting += change
-        this.#report()
-      },
-      inTurn: (work) => options.queue.run(account, work),
-    })
+    this.#stream = new PeerStream({ ...options, wire: this, account: options.accounts.ofStream(options.asker) })
     webSocket.on('message', (data, isBinary) => {
       this.#silentBeats = 0
       if (isBinary) this.end('broken', 'frames are text')
-      else this.#connection.receive(String(data))
+      else this.#stream.receive(String(data))
     })
     webSocket.on('pong', () => {
       this.#silentBeats = 0
     })
     webSocket.on('ping', () => this.#takePing())
     webSocket.on('close', () => {
-      this.#connection.close()
+      this.#stream.close()
       options.unsent.report(this.#held, 0)
     })
     // Its bytes are not WebSocket any more, or its peer has gone. `ws` has told it so, if it is still there.
@@ -102,6 +66,11 @@ export class Client implements Wire, OtherStream {
 
   get unsent(): number {
     return this.#webSocket.bufferedAmount
+  }
+
+  wait(change: number): void {
+    this.#waiting += change
+    this.#report()
   }
 
   pause(): void {
@@ -118,7 +87,7 @@ export class Client implements Wire, OtherStream {
   }
 
   move(): void {
-    this.#connection.drain()
+    this.#stream.drain()
   }
 
   leave(): void {
@@ -132,7 +101,7 @@ export class Client implements Wire, OtherStream {
   /** Its token is no longer valid: what it has sent and was not begun is dropped. */
   revoke(why: string): void {
     this.#webSocket.close(CODES.broken, why.slice(0, REASON_CHARS))
-    this.#connection.break()
+    this.#stream.break()
     afterLinger(() => this.#webSocket.terminate())
   }
 
@@ -142,32 +111,9 @@ export class Client implements Wire, OtherStream {
     else this.#webSocket.ping()
   }
 
-  #admit(input: unknown, number: number): Admitted | Who | ErrorBody {
-    const { admission, id } = this.#options
-    try {
-      checkDepth(input)
-      return admission.admit(this.#asker, requestOf(input), () => ({ stream: id, request: number }))
-    } catch (error) {
-      return this.#failure(error, number)
-    }
-  }
-
-  #checkListen({ scope }: ListenFrame) {
-    const { guard, streams } = this.#options
-    const namespace = scope.of === 'all' ? scope.namespace : undefined
-    const { actsFor } = guard.checkScope(this.#asker, { scope, namespace })
-    return { actsFor, leave: streams.watch(scope) }
-  }
-
-  #failure(error: unknown, number?: number): ErrorBody {
-    const { requestLog, id: stream } = this.#options
-    const name = number === undefined ? { stream } : { stream, request: number }
-    return requestLog.failed(error, () => requestLog.named(name))
-  }
-
   readonly #taken = (): void => {
     this.#report()
-    this.#connection.drained()
+    this.#stream.drained()
   }
 
   #report(): void {
@@ -191,7 +137,7 @@ export class Client implements Wire, OtherStream {
     if (this.#isBroken) return
     this.#isBroken = true
     this.#options.onBroken()
-    this.#connection.break()
+    this.#stream.break()
     setImmediate(() => this.#webSocket.pause())
     afterLinger(() => this.#webSocket.terminate())
   }
