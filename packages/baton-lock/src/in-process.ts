@@ -105,7 +105,8 @@ export class InProcessTransport implements Transport {
       if (!reply) onReply(undefined, asUnavailable(error))
       else onReply((isOfClient && isFlat(reply) ? reply : structuredClone(reply)) as ReplyOf<Type>)
     }
-    service.callAll([{ request: checked, facts: NOTHING_KNOWN }], onAnswer, isOfClient ? undefined : service.budget())
+    const asked = [{ request: checked, facts: NOTHING_KNOWN }]
+    void service.callAll(asked, onAnswer, isOfClient ? undefined : service.budget())
   }
 
   listen(scope: StreamScope, { onEvent, onEnd }: StreamHandlers, { lastId }: { readonly lastId?: string } = {}) {

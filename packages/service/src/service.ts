@@ -6,12 +6,11 @@ import type { Sink } from './listening/catch-up.ts'
 import type { Scope } from './listening/fan-out.ts'
 import { Listening, type ListenOptions } from './listening/listening.ts'
 import { type Log, noLog } from './log.ts'
-import { type Asked, Calls } from './requests/calls.ts'
-import { isReading } from './requests/commands.ts'
+import { type Asked, commandOf, isReading, isStepping } from './requests/commands.ts'
 import { NodeQuotas } from './requests/quotas.ts'
 import { type BudgetOptions, ReadBudget, ReadTurns } from './requests/reads.ts'
 import { Requests } from './requests/requests.ts'
-import { type Explained, Steps, type Tell } from './requests/steps.ts'
+import { type Explained, type Step, Steps, type Tell } from './requests/steps.ts'
 import type { Statistics } from './statistics/statistics.ts'
 import { type Gauged, StoreGauges } from './statistics/store-gauges.ts'
 import { Sweeper } from './timers/sweeper.ts'
@@ -47,7 +46,7 @@ export class Service {
   readonly statistics: Statistics | undefined
   readonly #store: Store
   readonly #steps: Steps
-  readonly #calls: Calls
+  readonly #requests: Requests
   readonly #quotas: NodeQuotas
   readonly #gauges: StoreGauges
   readonly #listening: Listening
@@ -78,11 +77,18 @@ export class Service {
     const common = { quotas: this.#quotas, availability, statistics, arm }
     this.#availability = availability
     this.#sweeper = sweeper
-    this.#steps = new Steps(store, { ...common, waiterLimit, resultLimit })
-    const requests = new Requests(store, { ...common, gauges: this.#gauges, version })
-    this.#calls = new Calls({ ...common, steps: this.#steps, requests, unhurried: this.#unhurried })
+    const steps = new Steps(store, { ...common, waiterLimit, resultLimit })
+    this.#steps = steps
+    this.#requests = new Requests(store, {
+      ...common,
+      steps,
+      gauges: this.#gauges,
+      version,
+      unhurried: this.#unhurried,
+    })
+    const parts = { steps, timers, readTurns, statistics, log }
     // An event may come from another process, with deadlines that this one does not know yet.
-    this.#listening = new Listening(store, { timers, eventLimit, instance, onNews: arm, readTurns, statistics, log })
+    this.#listening = new Listening(store, { ...parts, eventLimit, instance, onNews: arm })
   }
 
   /**
@@ -102,17 +108,31 @@ export class Service {
     const asked = { request: request as ServiceRequest, facts }
     return new Promise((resolve, reject) => {
       const tell: Tell = (_, reply, error) => (reply ? resolve(reply as ReplyOf<Type>) : reject(error))
-      this.callAll([asked], tell, budget ?? (isReading(asked.request) ? this.budget() : undefined))
+      void this.callAll([asked], tell, budget ?? (isReading(asked.request) ? this.budget() : undefined))
     })
   }
 
   /**
    * Answers checked requests in their order. `tell` gets each reply, or the error of the store, by its index in the
-   * list. Steps of a store in this process share one wait for durability; if there is nothing to wait for, `tell` is
-   * called before this returns. All reads share one budget.
+   * list. Consecutive steps are taken together: on a store in this process they share one wait for durability, and if there is
+   * nothing to wait for, `tell` is called before this returns. Any other request waits until those before it are answered,
+   * and those after it wait for its answer. All reads share one budget.
    */
-  callAll(asked: readonly Asked[], tell: Tell, budget: ReadBudget = this.#unhurried): void {
-    void this.#calls.answer(asked, tell, budget)
+  async callAll(asked: readonly Asked[], tell: Tell, budget: ReadBudget = this.#unhurried): Promise<void> {
+    let together: Step[] = []
+    for (const [index, { request, facts }] of asked.entries()) {
+      if (isStepping(request)) {
+        together.push({ index, type: request.type, address: request, command: commandOf(request), facts })
+        continue
+      }
+      if (together.length > 0) await this.#steps.take(together, tell)
+      together = []
+      await this.#requests.answer(request, facts, budget).then(
+        (reply) => tell(index, reply),
+        (error) => tell(index, undefined, error),
+      )
+    }
+    if (together.length > 0) await this.#steps.take(together, tell)
   }
 
   /** Tells the store that this request and its release will not be repeated, so that it may forget them. */
@@ -120,25 +140,13 @@ export class Service {
     this.#store.acknowledge?.(ask)
   }
 
-  /**
-   * Runs a command of the classic paths: a release without a fence, a place in line with its own ttl. Returns the
-   * reply at once if there is nothing to wait for.
-   */
+  /** Runs a command of the classic paths: a release without a fence, a place in line with its own ttl. */
   command<C extends Acquire | Release>(
     address: Address,
     command: C,
     facts: Facts = {},
-  ): Explained<ReplyTo<C>> | Promise<Explained<ReplyTo<C>>> {
-    let outcome: Parameters<Tell> | undefined
-    const told = this.#steps.take([{ type: command.type, address, command, facts }], (...tells) => {
-      outcome = tells
-    })
-    const answer = () => {
-      const [, reply, error] = outcome!
-      if (!reply) throw error
-      return reply as Explained<ReplyTo<C>>
-    }
-    return told ? told.then(answer) : answer()
+  ): Promise<Explained<ReplyTo<C>>> {
+    return this.#steps.takeOne({ type: command.type, address, command, facts }) as Promise<Explained<ReplyTo<C>>>
   }
 
   /** A resource without its waiters; `undefined` if it is idle. */

@@ -51,8 +51,8 @@ export const connectionBugs: readonly Bug[] = [
   {
     name: 'a reply gets the wrong number',
     file: `${SERVER}/web-socket/peer-stream.ts`,
-    find: 'else steps.push({ number, asked: admitted, keep })',
-    replace: 'else steps.push({ number: from + requests.length - 1 - index, asked: admitted, keep })',
+    find: 'else steps.push({ ...admitted, number, keep })',
+    replace: 'else steps.push({ ...admitted, number: from + requests.length - 1 - index, keep })',
     caughtBy: 'simulator',
   },
   {

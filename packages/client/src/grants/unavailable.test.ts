@@ -149,7 +149,7 @@ test('a store that is away counts as no answer, and is tried again', async () =>
   const { baton } = client({ node: 'a' })
   const callAll = service.callAll.bind(service)
   let away = true
-  service.callAll = (asked, tell, budget) =>
+  service.callAll = async (asked, tell, budget) =>
     away ? tell(0, errorBody('store-unavailable')) : callAll(asked, tell, budget)
   const running = baton.run(...lock, () => 'done')
   await clock.advance(10_000)

@@ -17,11 +17,10 @@ export function lockRoutes({ service, watches, guard }: ClassicOptions): HttpRou
     const json = lockBody(reply)
     return { status: 'error' in json ? 403 : 200, json }
   }
-  const lock = ({ asker, body }: Exchange) => {
+  const lock = async ({ asker, body }: Exchange) => {
     const ask = askOf(body)
     const facts = guard.checkClassic(asker, { namespace: NAMESPACE })
-    const reply = service.command(addressOf(ask), acquireOf(ask), facts)
-    return reply instanceof Promise ? reply.then((later) => locked(ask, later)) : locked(ask, reply)
+    return locked(ask, await service.command(addressOf(ask), acquireOf(ask), facts))
   }
   const unlock = async ({ asker, body }: Exchange): Promise<Answer> => {
     const { ask, outcome } = unlockOf(body)

@@ -126,7 +126,7 @@ function repliesTo(
       if (--left === 0) resolve(replies)
     }
     if (left === 0) resolve(replies)
-    else service.callAll(asked, tell, budget)
+    else void service.callAll(asked, tell, budget)
   })
 }
 

@@ -127,19 +127,20 @@ export class PeerStream {
 
   /** One turn: the next frame, or the next requests of a large one. */
   readonly #takeFrame = (): void => {
+    const { service, wire } = this.#options
     const next = this.#inbox.take()
     if (next === undefined) return
     try {
       const frame = this.#inbox.divide(typeof next === 'string' ? frameFrom(next, this.#lastNumber) : next)
       this.#note(frame)
       const { steps, reads } = this.#admit(frame)
-      this.#step(steps)
+      if (steps.length > 0) void service.callAll(steps, (index, ...answer) => this.#answer(steps[index]!, ...answer))
       if (!this.#isClosed) this.#reads.add(reads)
       if (this.#inbox.hasRest) this.#run(this.#takeFrame)
       if (!this.#isClosed) this.#listens.change(frame)
     } catch (error) {
       if (!(error instanceof BadFrame)) throw error
-      this.#options.wire.end('broken', error.message)
+      wire.end('broken', error.message)
       this.break()
     }
     this.#pauseOrResume()
@@ -164,8 +165,8 @@ export class PeerStream {
         checkDepth(input)
         const admitted = admission.admit(asker, check(input), () => ({ stream, request: number }))
         if (!('request' in admitted)) this.#reply(number, admitted)
-        else if (isReading(admitted.request)) reads.push({ number, asked: admitted })
-        else steps.push({ number, asked: admitted, keep })
+        else if (isReading(admitted.request)) reads.push({ ...admitted, number, keep })
+        else steps.push({ ...admitted, number, keep })
       } catch (error) {
         this.#reply(number, this.#failure(error, number))
       }
@@ -174,15 +175,9 @@ export class PeerStream {
     return { steps, reads }
   }
 
-  #step(steps: readonly NumberedRequest[]): void {
-    if (steps.length === 0) return
-    const asked = steps.map((step) => step.asked)
-    this.#options.service.callAll(asked, (index, ...answer) => this.#answer(steps[index]!, ...answer))
-  }
-
   async #read(read: NumberedRequest): Promise<void> {
     const { service, limits } = this.#options
-    const { request, facts } = read.asked
+    const { request, facts } = read
     const budget = service.budget({ bytes: limits.replyBytes, isGone: () => this.#isClosed })
     await service.call(request, facts, budget).then(
       (reply) => this.#answer(read, reply),
@@ -190,7 +185,8 @@ export class PeerStream {
     )
   }
 
-  #answer({ number, asked, keep }: NumberedRequest, reply: AnyReply | undefined, error?: unknown): void {
+  #answer(asked: NumberedRequest, reply: AnyReply | undefined, error?: unknown): void {
+    const { number, keep } = asked
     this.#unanswered--
     asked.onAnswer?.(reply, error)
     if (reply?.status === 'released' && !keep?.includes(number)) this.#released.add(number, asked)

@@ -1,11 +1,10 @@
 import type { Admitted } from '../v1/admission.ts'
 
 /** A request that was admitted, by its number on the stream. */
-export interface NumberedRequest {
+export interface NumberedRequest extends Admitted {
   readonly number: number
-  readonly asked: Admitted
   /** Of its frame: the numbers of releases that have to be remembered. */
-  readonly keep?: readonly number[] | undefined
+  readonly keep: readonly number[] | undefined
 }
 
 interface ReadsOptions {

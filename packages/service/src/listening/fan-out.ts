@@ -76,7 +76,11 @@ export class FanOut {
     if (this.#bySession.size === 0 && this.#byOwner.size === 0) return heard
     const { event, to } = addressed
     for (const recipient of to) {
-      const told = this.#tell(event, recipient, idOf)
+      const told = this.#listenersOf(event, recipient)
+      if (told.length === 0) continue
+      const sent = toldTo(event, [recipient])
+      const id = idOf()
+      for (const { sink } of told) sink(sent, id)
       if (event.type !== 'told' || recipient.hold !== SHARED_HOLD || !('fence' in event.answer)) continue
       const { operation, node, owner } = recipient
       const { fence } = event.answer
@@ -95,20 +99,15 @@ export class FanOut {
     for (const { sink, scope } of near ?? []) if (isOfResource(scope, event)) sink(shown, id)
   }
 
-  /** Delivers to one recipient, on all of its streams. */
-  #tell(event: Event, recipient: Recipient, idOf: () => string): readonly Listener[] {
-    const asking = this.#byOwner.get(recipient.owner)
-    const told: Listener[] = []
-    for (const listener of asking ?? NOBODY) if (isAskedBy(listener.scope, event, recipient)) told.push(listener)
+  /** All streams of one recipient. */
+  #listenersOf(event: Event, recipient: Recipient): readonly Listener[] {
+    const found: Listener[] = []
+    for (const listener of this.#byOwner.get(recipient.owner) ?? NOBODY)
+      if (isAskedBy(listener.scope, event, recipient)) found.push(listener)
     for (const session of recipient.sessions)
       for (const listener of this.#bySession.get(session) ?? NOBODY)
-        if (isNews(listener.scope, event)) told.push(listener)
-    if (told.length > 0) {
-      const sent = toldTo(event, [recipient])
-      const id = idOf()
-      for (const { sink } of told) sink(sent, id)
-    }
-    return told
+        if (isNews(listener.scope, event)) found.push(listener)
+    return found
   }
 
   #placeOf(scope: Scope): [map: Map<string, Listeners> | undefined, name: string] {

@@ -1,8 +1,9 @@
 import { type AddressedEvent, type Event, type Facts, type HeardAsker, SHARED_HOLD } from '@baton-lock/core'
 import type { StreamedEvent } from '@baton-lock/protocol'
-import { type AskAt, durableStep, type Store } from '@baton-lock/store/store'
+import type { Address, AskAt, Store } from '@baton-lock/store/store'
 import type { Log } from '../log.ts'
 import { AskerGone, type ReadTurns } from '../requests/reads.ts'
+import type { Steps } from '../requests/steps.ts'
 import type { Statistics } from '../statistics/statistics.ts'
 import type { Timers } from '../timers/timers.ts'
 import { CatchUp, type Piecewise, type Sink } from './catch-up.ts'
@@ -12,6 +13,7 @@ import { PlaceKeeper } from './place-keeper.ts'
 import { stateOf } from './state.ts'
 
 interface ListeningOptions {
+  readonly steps: Steps
   readonly timers: Timers
   readonly eventLimit: number
   readonly instance: string
@@ -41,6 +43,7 @@ const HEARD_TOGETHER = 500
 /** Delivers the events of a store: first the present state or the missed events, then new ones. */
 export class Listening {
   readonly #store: Store
+  readonly #steps: Steps
   readonly #fanOut = new FanOut()
   readonly #events: EventBuffer
   readonly #places: PlaceKeeper
@@ -55,10 +58,11 @@ export class Listening {
   #hasResumable = false
 
   constructor(store: Store, options: ListeningOptions) {
-    const { timers, eventLimit, instance, onNews, readTurns, statistics, log } = options
+    const { steps, timers, eventLimit, instance, onNews, readTurns, statistics, log } = options
     this.#store = store
+    this.#steps = steps
     this.#events = new EventBuffer(eventLimit, `${Math.floor(store.nowMs()).toString(36)}${instance}`)
-    this.#places = new PlaceKeeper(store, timers)
+    this.#places = new PlaceKeeper(steps, timers)
     this.#timers = timers
     this.#readTurns = readTurns
     this.#statistics = statistics
@@ -109,10 +113,8 @@ export class Listening {
   }
 
   async heard(ask: AskAt & { readonly fence: number }, facts: Facts): Promise<void> {
-    const { namespace, resource, operation, node, owner, fence } = ask
-    const askers = [{ operation, node, owner, fence }]
-    // If the store is away, the answer is given once more, or is forgotten in time.
-    await durableStep(this.#store, { namespace, resource }, { type: 'heard', askers }, facts).catch(() => {})
+    const { operation, node, owner, fence } = ask
+    await this.#forget(ask, [{ operation, node, owner, fence }], facts)
   }
 
   stop(): void {
@@ -153,11 +155,15 @@ export class Listening {
   }
 
   /** Recipients that share a hold id with others have received their answers: their next request is a new one. */
-  #forgetHeard({ namespace, resource }: Event, heard: readonly HeardAsker[]): void {
-    for (let from = 0; from < heard.length; from += HEARD_TOGETHER) {
-      const askers = heard.slice(from, from + HEARD_TOGETHER)
-      durableStep(this.#store, { namespace, resource }, { type: 'heard', askers }).catch(() => {})
-    }
+  #forgetHeard(event: Event, heard: readonly HeardAsker[]): void {
+    for (let from = 0; from < heard.length; from += HEARD_TOGETHER)
+      void this.#forget(event, heard.slice(from, from + HEARD_TOGETHER), {})
+  }
+
+  async #forget({ namespace, resource }: Address, askers: readonly HeardAsker[], facts: Facts): Promise<void> {
+    const address = { namespace, resource }
+    // If the store is away, the answer is given once more, or is forgotten in time.
+    await this.#steps.takeOne({ address, command: { type: 'heard', askers }, facts }).catch(() => {})
   }
 
   /** The same for a listener whose answer was there before it listened. */

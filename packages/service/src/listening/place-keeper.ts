@@ -1,18 +1,19 @@
 import type { ActorName, Facts } from '@baton-lock/core'
-import { type Address, durableStep, type Store } from '@baton-lock/store/store'
+import type { Address } from '@baton-lock/store/store'
+import type { Steps } from '../requests/steps.ts'
 import type { Timers } from '../timers/timers.ts'
 
 const RENEW_MS = 20_000
 
 /** Renews the places in line of requests without a session, while somebody listens for them. One timer renews all. */
 export class PlaceKeeper {
-  readonly #store: Store
+  readonly #steps: Steps
   readonly #timers: Timers
   readonly #places = new Set<Kept>()
   #cancel: (() => void) | undefined
 
-  constructor(store: Store, timers: Timers) {
-    this.#store = store
+  constructor(steps: Steps, timers: Timers) {
+    this.#steps = steps
     this.#timers = timers
   }
 
@@ -39,7 +40,8 @@ export class PlaceKeeper {
   async #renew(place: Kept): Promise<void> {
     const { operation, node, owner, actsFor } = place
     // If the store is away, the next round renews the place, which lives for three rounds.
-    await durableStep(this.#store, place, { type: 'renew', operation, node, owner }, { actsFor }).catch(() => {})
+    const command = { type: 'renew', operation, node, owner } as const
+    await this.#steps.takeOne({ address: place, command, facts: { actsFor } }).catch(() => {})
   }
 }
 

@@ -1,5 +1,11 @@
-import type { Command } from '@baton-lock/core'
+import type { Command, Facts } from '@baton-lock/core'
 import type { Request, ServiceRequest } from '@baton-lock/protocol'
+
+/** A checked request, and what is known of its sender. */
+export interface Asked {
+  readonly request: ServiceRequest
+  readonly facts: Facts
+}
 
 /** How long a place in line without a session lives after its last renewal. */
 const PLACE_TTL_MS = 60_000

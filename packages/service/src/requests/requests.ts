@@ -1,27 +1,28 @@
 import { type Facts, mayActFor, policyOf, type ResourceView, whyWaiting } from '@baton-lock/core'
 import { type ErrorBody, errorBody, type ReplyOf, type RequestOf, type ServiceRequest } from '@baton-lock/protocol'
-import {
-  type Address,
-  durableStep,
-  type Pace,
-  SESSION_LOST,
-  type SessionReply,
-  type Store,
-} from '@baton-lock/store/store'
+import { type Address, type Pace, SESSION_LOST, type SessionReply, type Store } from '@baton-lock/store/store'
+import type { StoreAvailability } from '../availability.ts'
 import type { Seen, Statistics } from '../statistics/statistics.ts'
 import type { StoreGauges } from '../statistics/store-gauges.ts'
 import { STEP_MS } from '../statistics/window.ts'
-import type { Stepping } from './commands.ts'
+import { isReading, type Stepping } from './commands.ts'
 import type { NodeQuotas } from './quotas.ts'
-import type { AnyReply } from './steps.ts'
+import { AskerGone, type ReadBudget } from './reads.ts'
+import type { AnyReply, Steps } from './steps.ts'
 
 interface RequestsOptions {
+  readonly steps: Steps
+  readonly availability: StoreAvailability
   readonly quotas: NodeQuotas
   readonly gauges: StoreGauges
   /** `undefined` if nothing is counted. */
   readonly statistics: Statistics | undefined
   /** The version of Baton. */
   readonly version: string
+  /** The budget of work that runs to its end even if the client has gone. */
+  readonly unhurried: ReadBudget
+  /** Called after each request: something may be due earlier than before. */
+  readonly arm: () => void
 }
 
 /** A request that is not a step of one resource. */
@@ -37,8 +38,32 @@ export class Requests {
     this.#options = options
   }
 
+  /** `budget`: of the reads that are asked together with this one. */
+  async answer(request: OtherRequest, facts: Facts, budget: ReadBudget): Promise<AnyReply> {
+    const { availability, unhurried, arm } = this.#options
+    try {
+      if (!isReading(request)) return await availability.watch(this.#counted(request, facts, unhurried))
+      if (budget.isSpent) return this.#notRead()
+      const turn = budget.pause()
+      if (turn) await turn
+      const reply = await availability.watch(this.#counted(request, facts, budget))
+      budget.spend(reply)
+      return reply
+    } catch (error) {
+      if (error instanceof AskerGone) return errorBody('not-read', 'Whoever asked has gone.')
+      throw error
+    } finally {
+      arm()
+    }
+  }
+
+  #notRead(): ErrorBody {
+    this.#options.statistics?.answers.refused('not-read')
+    return errorBody('not-read')
+  }
+
   /** `pace`: pauses long work. */
-  async answer(request: OtherRequest, facts: Facts, pace: Pace): Promise<AnyReply> {
+  async #counted(request: OtherRequest, facts: Facts, pace: Pace): Promise<AnyReply> {
     const reply = await this.#answer(request, facts, pace)
     this.#options.statistics?.answers.count(request.type, reply)
     return reply
@@ -125,7 +150,7 @@ export class Requests {
       const page = await this.#store.list({ namespace, node, after, limit: 500 }, pace)
       for (const view of page.resources) {
         await pace.pause()
-        await durableStep(this.#store, view, { type: 'drop-node', node })
+        await this.#options.steps.takeOne({ address: view, command: { type: 'drop-node', node }, facts: {} })
         resources++
       }
       after = page.next

@@ -1,6 +1,7 @@
 import type { Command, Facts, Refused } from '@baton-lock/core'
 import {
   type ErrorBody,
+  type ErrorCode,
   errorBody,
   jsonBytes,
   type ReplyOf,
@@ -22,10 +23,12 @@ export type AnyReply = ReplyOf<RequestType>
 /** Gets the reply to the request with this index, or the error. */
 export type Tell = (index: number, reply: AnyReply | undefined, error?: unknown) => void
 
-/** A command of a client. */
+/** A command for one resource. */
 export interface Step {
-  /** The request that it was made from, for statistics. */
-  readonly type: ServiceRequest['type']
+  /** By which its reply is told. */
+  readonly index: number
+  /** The request that it was made from, for statistics; `undefined`: it is not counted. */
+  readonly type: ServiceRequest['type'] | undefined
   readonly address: Address
   readonly command: Command
   readonly facts: Facts
@@ -46,9 +49,11 @@ interface StepsOptions {
 const REFERENCES_BUSY =
   'A delete, or another operation that drops all references, is running; add it again when that has ended.'
 
+const TOO_LARGE = { status: 'refused', code: 'too-large' } as const
+
 const NOTHING_KNOWN: Facts = {}
 
-/** Takes all steps of clients, whether they come as requests of `/v1` or by the classic paths. */
+/** Takes all steps of a service: those of requests, of the classic paths, and its own. */
 export class Steps {
   readonly #store: Store
   readonly #options: StepsOptions
@@ -65,17 +70,18 @@ export class Steps {
    */
   take(steps: readonly Step[], tell: Tell): Promise<unknown> | undefined {
     const sinceMs = processMs()
-    const decided: (readonly [index: number, reply: AnyReply])[] = []
+    const decided: (readonly [step: Step, reply: AnyReply])[] = []
     const underWay: Promise<void>[] = []
-    for (const [index, step] of steps.entries()) {
+    for (const step of steps) {
       const reply = this.#decide(step)
-      if (reply instanceof Promise) underWay.push(this.#tellLater(reply, sinceMs, (...told) => tell(index, ...told)))
-      else decided.push([index, reply])
+      if (reply instanceof Promise)
+        underWay.push(this.#tellLater(reply, sinceMs, (...told) => tell(step.index, ...told)))
+      else decided.push([step, reply])
     }
     this.#options.arm()
     if (decided.length > 0) {
       const tellAll = (_?: unknown, error?: unknown) => {
-        for (const [index, reply] of decided) tell(index, error === undefined ? reply : undefined, error)
+        for (const [{ index }, reply] of decided) tell(index, error === undefined ? reply : undefined, error)
       }
       const durable = this.#durable()
       if (durable) underWay.push(this.#tellLater(durable, sinceMs, tellAll))
@@ -88,10 +94,18 @@ export class Steps {
     return underWay.length > 0 ? Promise.all(underWay) : undefined
   }
 
+  /** Takes one step, which is not counted as an answer unless it has a type. Resolves when it is durable. */
+  takeOne(step: Omit<Step, 'index' | 'type'> & Partial<Pick<Step, 'type'>>): Promise<AnyReply> {
+    return new Promise((resolve, reject) => {
+      const tell: Tell = (_, reply, error) => (reply ? resolve(reply) : reject(error))
+      void this.take([{ type: undefined, ...step, index: 0 }], tell)
+    })
+  }
+
   /** An error becomes a rejected promise, so that steps that were taken before it are still checked for durability. */
   #decide(step: Step): AnyReply | Promise<AnyReply> {
     const { address, command, facts } = step
-    if (this.#isTooLarge(command)) return this.#counted(step, errorBody('too-large', this.#tooLarge()))
+    if (this.#isTooLarge(command)) return this.#explained(step, TOO_LARGE)
     try {
       const reply = this.#store.step(address, command, this.#factsFor(command, facts))
       return reply instanceof Promise ? reply.then((each) => this.#explained(step, each)) : this.#explained(step, reply)
@@ -129,20 +143,24 @@ export class Steps {
     this.#options.statistics?.storeSteps.addMs(processMs() - sinceMs)
   }
 
-  #explained(step: Step, reply: StepReply<Command>): AnyReply {
-    if (reply.status !== 'refused') return this.#counted(step, reply as AnyReply)
-    const isBusy = step.type === 'add-reference' && reply.code === 'busy'
-    return this.#counted(step, errorBody(reply.code, isBusy ? REFERENCES_BUSY : undefined))
-  }
-
-  #counted({ type, address, command }: Step, reply: AnyReply): AnyReply {
+  /** The reply as clients get it. It is counted. */
+  #explained(step: Step, reply: StepReply<Command> | typeof TOO_LARGE): AnyReply {
+    const { type, address, command } = step
     const { statistics } = this.#options
-    if (!statistics) return reply
+    const explained =
+      reply.status === 'refused' ? errorBody(reply.code, this.#messageOf(step, reply.code)) : (reply as AnyReply)
     // A request that skips at once causes no event.
     if (reply.status === 'skip' && command.type === 'acquire')
-      statistics.skipped(address, { operation: command.operation, fence: reply.fence, atMs: this.#store.nowMs() })
-    statistics.answers.count(type, reply)
-    return reply
+      statistics?.skipped(address, { operation: command.operation, fence: reply.fence, atMs: this.#store.nowMs() })
+    if (type) statistics?.answers.count(type, explained)
+    return explained
+  }
+
+  /** `undefined`: that of the code. */
+  #messageOf({ type }: Step, code: ErrorCode): string | undefined {
+    if (code === 'too-large')
+      return `The result is larger than ${this.#options.resultLimit} bytes; send resultOmitted in its place, or raise the server's result_limit.`
+    return type === 'add-reference' && code === 'busy' ? REFERENCES_BUSY : undefined
   }
 
   /** `undefined` if nothing is known. */
@@ -161,9 +179,5 @@ export class Steps {
   #isTooLarge(command: Command): boolean {
     if (command.type !== 'release' || command.outcome !== 'success' || command.result === undefined) return false
     return jsonBytes(command.result) > this.#options.resultLimit
-  }
-
-  #tooLarge(): string {
-    return `The result is larger than ${this.#options.resultLimit} bytes; send resultOmitted in its place, or raise the server's result_limit.`
   }
 }

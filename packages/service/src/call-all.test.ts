@@ -4,8 +4,9 @@ import { openMemoryStore } from '@baton-lock/store/memory'
 import { type Store, StoreUnavailable } from '@baton-lock/store/store'
 import { overlaid } from '@baton-lock/test-support/server-connection'
 import { expect, onTestFinished, test } from 'vitest'
-import { Service } from '../service.ts'
-import { Statistics } from '../statistics/statistics.ts'
+import { type Log, logTo, noLog } from './log.ts'
+import { Service } from './service.ts'
+import { Statistics } from './statistics/statistics.ts'
 
 const lock = { namespace: 'default', resource: 'r', operation: 'lock' }
 const ask = (node: string, more: object = {}): ServiceRequest => {
@@ -14,15 +15,15 @@ const ask = (node: string, more: object = {}): ServiceRequest => {
 const release = { type: 'release', ...lock, owner: 'a', hold: '1', outcome: 'success' } as unknown as ServiceRequest
 const open = { type: 'open-session', session: 's', node: 'a', ttlMs: 60_000 } as const
 
-function newWorld(change: (store: Store) => Partial<Store> = () => ({})) {
+function newWorld(change: (store: Store) => Partial<Store> = () => ({}), log: Log = noLog) {
   const clock = new SimulatedClock()
   const memory = openMemoryStore({ clock })
   const statistics = new Statistics({ sinceMs: clock.nowMs() })
-  const service = new Service({ store: overlaid(memory, change(memory)), timers: clock, statistics })
+  const service = new Service({ store: overlaid(memory, change(memory)), timers: clock, statistics, log })
   onTestFinished(() => service.close())
   const told: [index: number, status: string][] = []
   const call = (requests: readonly ServiceRequest[]) => {
-    service.callAll(
+    void service.callAll(
       requests.map((request) => ({ request, facts: {} })),
       (index, reply, error) => told.push([index, reply?.status ?? (error as Error).message]),
     )
@@ -96,11 +97,11 @@ test('if one step of several throws, those that are lost with it are not told to
   ])
 })
 
-test('a classic command is answered at once where a request would be told at once', async () => {
+test('a classic command is answered as a request is', async () => {
   const { service } = newWorld()
   const { type, operation, node, owner, hold, ttlMs } = ask('a') as Extract<ServiceRequest, { type: 'acquire' }>
   const command = { type, operation, node, owner, hold, ttlMs, classic: true }
-  expect(service.command(lock, command)).toMatchObject({ status: 'granted', fence: 1 })
+  expect(await service.command(lock, command)).toMatchObject({ status: 'granted', fence: 1 })
   const slow = newWorld(elsewhere)
   expect(await slow.service.command(lock, command)).toMatchObject({ status: 'granted', fence: 1 })
   const full = newWorld(() => ({ durable: () => Promise.reject(new StoreUnavailable('full')) }))
@@ -116,4 +117,26 @@ test('how long the store takes is measured once for steps that it decides togeth
   there.call([ask('a'), ask('b'), ask('c')])
   await expect.poll(() => there.told.length).toBe(3)
   expect(count(there)).toBe(3)
+})
+
+test('steps of the service itself also notice that the store is away, and are not counted as answers', async () => {
+  const lines: string[] = []
+  const log = logTo((_, message) => lines.push(message))
+  let isAway = true
+  const { service, statistics } = newWorld(
+    (store) => ({
+      step: async (...asked) => {
+        if (isAway) throw new StoreUnavailable('away')
+        return store.step(...asked)
+      },
+    }),
+    log,
+  )
+  const heard = { ...lock, node: 'a', owner: 'a', hold: '1', fence: 1 }
+  await service.heard(heard)
+  expect(lines).toEqual(['the store does not answer'])
+  isAway = false
+  await service.heard(heard)
+  expect(lines).toEqual(['the store does not answer', 'the store answers again'])
+  expect(statistics.answers.requests).toEqual({})
 })
