@@ -107,6 +107,12 @@ export class Exchange {
     return headers
   }
 
+  /** No other request is answered on this connection. Returns the headers of an answer that says so. */
+  endConnection(): OutgoingHttpHeaders {
+    this.#carrier.stop()
+    return { ...this.headers, connection: 'close' }
+  }
+
   send(answer: Answer): void {
     const { response } = this
     if (response.destroyed || response.headersSent) return

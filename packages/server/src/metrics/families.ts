@@ -19,14 +19,14 @@ export interface Measured {
 }
 
 /** One line: by its labels, and in a histogram or summary by its own name. */
-interface Sample {
+export interface Sample {
   readonly labels: Readonly<Record<string, string | number>>
   readonly value: number
   readonly metricName?: string
 }
 
 /** A metric: docs/operations.md has a row for each, made from this. */
-interface Family {
+export interface Family {
   readonly type: 'counter' | 'gauge' | 'histogram' | 'summary'
   readonly help: string
   /** Beside those that its type brings. */

@@ -1,10 +1,10 @@
 import type { Service, Timers } from '@baton-lock/service'
-import type { Registry } from 'prom-client'
 import type { Answer } from '../http/exchange.ts'
 import type { HttpRoute } from '../http/router.ts'
 import { EventLoopDelay } from './event-loop-delay.ts'
 import { families, type Measured } from './families.ts'
 import { processFigures } from './process-figures.ts'
+import { familyText, TEXT_TYPE } from './text-format.ts'
 
 /** What was collected is told to all who ask within so long. */
 const KEPT_MS = 1_000
@@ -19,20 +19,13 @@ interface MetricsOptions {
   readonly unsent: { readonly bytes: number }
 }
 
-interface Collected {
-  readonly text: string
-  readonly type: string
-}
-
-/** GET /metrics, for Prometheus: see docs/operations.md. Nothing is measured, and no package loaded, before somebody asks. */
+/** GET /metrics, for Prometheus: see docs/operations.md. Nothing is measured before somebody asks. */
 export class Metrics {
   readonly routes: readonly HttpRoute[] = [{ method: ['GET', 'HEAD'], path: '/metrics', handle: () => this.#answer() }]
   readonly #options: MetricsOptions
   readonly #eventLoop: EventLoopDelay
-  #registry: Registry | undefined
-  #measured: Measured | undefined
-  #collecting: Promise<Collected> | undefined
-  #last: Collected | undefined
+  #collecting: Promise<string> | undefined
+  #last: string | undefined
   #collectedMs = 0
 
   constructor(options: MetricsOptions) {
@@ -41,12 +34,12 @@ export class Metrics {
   }
 
   async #answer(): Promise<Answer> {
-    const { text: data, type } = await this.#read()
-    return { status: 200, content: { type, data }, headers: { 'cache-control': 'no-store' } }
+    const data = await this.#read()
+    return { status: 200, content: { type: TEXT_TYPE, data }, headers: { 'cache-control': 'no-store' } }
   }
 
-  async #read(): Promise<Collected> {
-    if (this.#last && this.#options.service.nowMs() - this.#collectedMs < KEPT_MS) return this.#last
+  async #read(): Promise<string> {
+    if (this.#last !== undefined && this.#options.service.nowMs() - this.#collectedMs < KEPT_MS) return this.#last
     this.#collecting ??= this.#collect().finally(() => {
       this.#collecting = undefined
     })
@@ -57,18 +50,16 @@ export class Metrics {
     this.#eventLoop.stop()
   }
 
-  async #collect(): Promise<Collected> {
-    this.#registry ??= await this.#newRegistry()
-    const registry = this.#registry
-    this.#measured = await this.#measure()
+  async #collect(): Promise<string> {
+    const measured = await this.#measure()
     const turns = this.#options.service.budget()
     const texts: string[] = []
-    for (const name of Object.keys(families)) {
+    for (const [name, family] of Object.entries(families)) {
       // With very many namespaces and operations each may be long: others have their turn in between.
       await turns.pause()
-      texts.push(await registry.getSingleMetricAsString(name))
+      texts.push(familyText(name, family, family.values(measured)))
     }
-    this.#last = { text: `${texts.join('\n')}\n`, type: registry.contentType }
+    this.#last = texts.join('\n')
     this.#collectedMs = this.#options.service.nowMs()
     return this.#last
   }
@@ -99,16 +90,5 @@ export class Metrics {
         .then(resolve, () => resolve(undefined))
         .finally(stop)
     })
-  }
-
-  /** The counting is ours; prom-client writes it down. */
-  async #newRegistry(): Promise<Registry> {
-    const { Registry } = await import('prom-client')
-    const registry = new Registry()
-    for (const [name, { type, help, values }] of Object.entries(families)) {
-      const get = async () => ({ name, help, type, values: values(this.#measured!), aggregator: 'sum' })
-      registry.registerMetric({ name, help, get } as unknown as Parameters<Registry['registerMetric']>[0])
-    }
-    return registry
   }
 }

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { backupRoute } from '@baton-lock/protocol'
 import { isStoreUnavailable } from '@baton-lock/service'
@@ -43,9 +42,11 @@ export function backupRoutes({ backup, guard, audit, idleMs }: BackupOptions): H
       note('refused', error)
       throw error
     })
-    cutIfIdle(response, idleMs)
+    // The timeout is that of the connection, so no other request may wait on it for an answer that takes longer.
+    const headers = exchange.endConnection()
+    response.setTimeout(idleMs, () => response.destroy())
     response.writeHead(200, {
-      ...exchange.headers,
+      ...headers,
       'content-type': 'application/octet-stream',
       'content-length': bytes,
     })
@@ -57,10 +58,4 @@ export function backupRoutes({ backup, guard, audit, idleMs }: BackupOptions): H
     await chunks.return()
   }
   return [{ method, path, handle }]
-}
-
-function cutIfIdle(response: ServerResponse, idleMs: number): void {
-  response.setTimeout(idleMs, () => response.destroy())
-  // Node keeps the timeout if another request is already waiting on the connection. Its answer may take longer.
-  response.prependOnceListener('finish', () => response.setTimeout(0))
 }
