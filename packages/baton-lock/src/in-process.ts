@@ -14,6 +14,7 @@ import {
 import {
   type ErrorBody,
   errorBody,
+  issuesText,
   LIMITS,
   type ReplyOf,
   type RequestOf,
@@ -152,7 +153,7 @@ function completed(request: InputOf<RequestType>): ServiceRequest {
 /** The request with its defaults, or the reply if it needs no service. */
 function checkedOf(request: InputOf<RequestType>): ServiceRequest | ErrorBody | Who {
   const { success, error, data } = requestSchemas[request.type].safeParse(request)
-  if (!success) return errorBody('bad-request', error.issues.map(issueText).join('; '))
+  if (!success) return errorBody('bad-request', issuesText(error.issues))
   return data.type === 'get-who' ? ANYBODY : data
 }
 
@@ -173,8 +174,4 @@ function asUnavailable(error: unknown): unknown {
   return error instanceof Error && storeErrorCode(error) !== undefined
     ? new UnavailableError(error.message, { cause: error })
     : error
-}
-
-function issueText({ path, message }: { path: PropertyKey[]; message: string }): string {
-  return path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`
 }

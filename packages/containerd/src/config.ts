@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
+import { issuesText } from '@baton-lock/protocol'
 import { idSchema } from '@baton-lock/protocol/schemas'
 import { parse, TomlError } from 'smol-toml'
 import { z } from 'zod'
@@ -115,10 +116,7 @@ export function readContentConfig(path: string): ContentConfig {
 /** The same of a value; `from` names it in messages. */
 export function contentConfigOf(value: unknown, from: string): ContentConfig {
   const checked = contentSettingsSchema.safeParse(value)
-  if (!checked.success) {
-    const issues = checked.error.issues.map(({ path, message }) => [path.map(String).join('.'), message].join(': '))
-    throw bad(`${from} has to be changed: ${issues.join('; ')}`)
-  }
+  if (!checked.success) throw bad(`${from} has to be changed: ${issuesText(checked.error.issues)}`)
   const settings = checked.data
   const nodes = new Map(
     Object.entries(settings.nodes).map(([name, { root }]) => [name, foldersOf(name, resolve(root))]),

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { type NamedToken, TOKEN_PROTOCOL, type Token } from '@baton-lock/protocol'
+import { issuesText, type NamedToken, TOKEN_PROTOCOL, type Token } from '@baton-lock/protocol'
 import { tokensSchema } from '@baton-lock/protocol/schemas'
 
 /** What became of the tokens, by what they are called. */
@@ -26,10 +26,10 @@ export class Tokens {
   /** All at once, or none where one of them is wrong. */
   replace(tokens: readonly Token[]): TokenChanges {
     const result = tokensSchema.safeParse(tokens)
-    if (!result.success) {
-      const issues = result.error.issues.map(({ path, message }) => `${['tokens', ...path].join('.')}: ${message}`)
-      throw new TypeError(issues.join('; '))
-    }
+    if (!result.success)
+      throw new TypeError(
+        issuesText(result.error.issues.map((issue) => ({ ...issue, path: ['tokens', ...issue.path] }))),
+      )
     const before = new Map([...this.#all].map((token) => [textOf(token), token]))
     const all = new Set(result.data.map((token) => before.get(textOf(token)) ?? token))
     const changes = {

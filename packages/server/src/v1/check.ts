@@ -1,4 +1,4 @@
-import type { Request, RequestType } from '@baton-lock/protocol'
+import { issueText, type Request, type RequestType } from '@baton-lock/protocol'
 import { requestSchemas } from '@baton-lock/protocol/schemas'
 import type { z } from 'zod'
 import { Refusal } from '../refusal.ts'
@@ -42,26 +42,10 @@ export function isRequestType(type: unknown): type is RequestType {
   return typeof type === 'string' && Object.hasOwn(requestSchemas, type)
 }
 
-/** Names the field and says what to change. It does not repeat values: they may be long, or secret. */
-export function sentenceOf(error: z.ZodError): string {
-  const issue = error.issues[0]
+/** A sentence for the first thing that is wrong. */
+export function sentenceOf({ issues: [issue] }: z.ZodError): string {
   if (!issue) return 'The request is not as the interface asks.'
-  const field = issue.path.map(String).join('.')
-  if (issue.code === 'unrecognized_keys') {
-    const keys = issue.keys.map((key) => JSON.stringify(key.slice(0, 64))).join(', ')
-    return `${field === '' ? '' : `${field}: `}unknown field ${keys}; remove it.`
-  }
-  return `${field === '' ? 'The request' : field}: ${issueText(issue)}.`
-}
-
-function issueText(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined'))
-    return `is missing; give ${article(issue.expected)}`
   if (issue.code === 'invalid_union' && issue.discriminator !== undefined)
-    return 'must be success, failure or cancelled'
-  return issue.message.replace(/\.$/, '')
-}
-
-function article(expected: string): string {
-  return `${/^[aeiou]/.test(expected) ? 'an' : 'a'} ${expected}`
+    return `${issueText({ ...issue, message: 'must be success, failure or cancelled' }, 'The request')}.`
+  return `${issueText(issue, 'The request')}.`
 }

@@ -1,4 +1,4 @@
-import type { NamedToken } from '@baton-lock/protocol'
+import { issuesText, type NamedToken } from '@baton-lock/protocol'
 import { tokensSchema } from '@baton-lock/protocol/schemas'
 import { parse, TomlError } from 'smol-toml'
 import { z } from 'zod'
@@ -99,11 +99,7 @@ export function parseToml(text: string, path: string): unknown {
 export function checked<Schema extends z.ZodType>(schema: Schema, value: unknown, path: string): z.output<Schema> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const issues = result.error.issues.map((issue) => {
-    const place = issue.path.join('.')
-    return place === '' ? issue.message : `${place}: ${issue.message}`
-  })
-  throw new UsageError(`${path} has to be changed: ${issues.join('; ')}`)
+  throw new UsageError(`${path} has to be changed: ${issuesText(result.error.issues)}`)
 }
 
 function readToml(path: string): unknown {
