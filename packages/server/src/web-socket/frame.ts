@@ -64,7 +64,16 @@ const DEEPEST = 20_000
 
 /** Parses a frame. `lastNumber` is the number of the last request before it. */
 export function frameFrom(text: string, lastNumber: number): ClientFrame & { readonly requests?: readonly unknown[] } {
-  const result = frameSchema.safeParse(parsed(text))
+  // Harmless as a value. Whoever sends it as a key is up to something.
+  if (text.includes('__proto__')) throw new BadFrame('a key like __proto__')
+  if (isDeepText(text, DEEPEST)) throw new BadFrame('JSON that nobody could have written')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new BadFrame('not JSON')
+  }
+  const result = frameSchema.safeParse(value)
   if (!result.success) throw new BadFrame(sentenceOf(result.error.issues[0]!))
   const frame = result.data as ClientFrame
   const { from, requests, acked } = frame
@@ -77,17 +86,6 @@ function sentenceOf(issue: z.core.$ZodIssue): string {
   const [field] = issue.path
   if (field !== undefined) return SENTENCES[field as keyof ClientFrame]
   return issue.code === 'unrecognized_keys' ? `unknown field ${issue.keys[0]!.slice(0, 64)}` : 'not a JSON object'
-}
-
-function parsed(text: string): unknown {
-  // Harmless as a value. Whoever sends it as a key is up to something.
-  if (text.includes('__proto__')) throw new BadFrame('a key like __proto__')
-  if (isDeepText(text, DEEPEST)) throw new BadFrame('JSON that nobody could have written')
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new BadFrame('not JSON')
-  }
 }
 
 /** A request of a frame, with what it leaves to the defaults of its connection. */
