@@ -51,8 +51,8 @@ export const connectionBugs: readonly Bug[] = [
   {
     name: 'a reply gets the wrong number',
     file: `${SERVER}/web-socket/peer-stream.ts`,
-    find: 'else steps.push({ ...admitted, number, keep })',
-    replace: 'else steps.push({ ...admitted, number: from + requests.length - 1 - index, keep })',
+    find: 'else steps.push(numbered)',
+    replace: 'else steps.push({ ...numbered, number: from + requests.length - 1 - index })',
     caughtBy: 'simulator',
   },
   {

@@ -134,7 +134,8 @@ export class PeerStream {
       const frame = this.#inbox.divide(typeof next === 'string' ? frameFrom(next, this.#lastNumber) : next)
       this.#note(frame)
       const { steps, reads } = this.#admit(frame)
-      if (steps.length > 0) void service.callAll(steps, (index, ...answer) => this.#answer(steps[index]!, ...answer))
+      if (steps.length > 0)
+        void service.callAll(steps, (index, reply, error) => this.#answer(steps[index]!, reply, error))
       if (!this.#isClosed) this.#reads.add(reads)
       if (this.#inbox.hasRest) this.#run(this.#takeFrame)
       if (!this.#isClosed) this.#listens.change(frame)
@@ -164,9 +165,14 @@ export class PeerStream {
         const input = completed(each, this.#defaults)
         checkDepth(input)
         const admitted = admission.admit(asker, check(input), () => ({ stream, request: number }))
-        if (!('request' in admitted)) this.#reply(number, admitted)
-        else if (isReading(admitted.request)) reads.push({ ...admitted, number, keep })
-        else steps.push({ ...admitted, number, keep })
+        if (!('request' in admitted)) {
+          this.#reply(number, admitted)
+          continue
+        }
+        const { request, facts, onAnswer } = admitted
+        const numbered = { request, facts, onAnswer, number, keep }
+        if (isReading(request)) reads.push(numbered)
+        else steps.push(numbered)
       } catch (error) {
         this.#reply(number, this.#failure(error, number))
       }

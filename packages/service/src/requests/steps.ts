@@ -75,7 +75,7 @@ export class Steps {
     for (const step of steps) {
       const reply = this.#decide(step)
       if (reply instanceof Promise)
-        underWay.push(this.#tellLater(reply, sinceMs, (...told) => tell(step.index, ...told)))
+        underWay.push(this.#tellLater(reply, sinceMs, (told, error) => tell(step.index, told, error)))
       else decided.push([step, reply])
     }
     this.#options.arm()
