@@ -1,13 +1,17 @@
-import { parseArgs } from 'node:util'
+import { argumentsOf } from '../arguments.ts'
 import { attacks } from './attacks.ts'
 import { type Attempt, attempt } from './attempt.ts'
 
-/*
- * npm run attack                         all of them, one after another, each against a server of its own
- * npm run attack -- holds deaf-streams   some of them
- * --seconds 5                            how long the victim is measured under each
- */
-const { values, positionals } = parseArgs({
+const USAGE = `
+Attacks a server while a victim measures how long it waits. Exits with 1 if an attack succeeds.
+
+npm run attack                           all attacks, one after another, each against a server of its own
+npm run attack -- holds deaf-streams     some of them
+
+--seconds 5     how long the victim is measured under each
+`
+
+const { values, positionals } = argumentsOf(USAGE, {
   allowPositionals: true,
   options: { seconds: { type: 'string', default: '5' } },
 })

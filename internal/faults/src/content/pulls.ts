@@ -1,15 +1,23 @@
-// Three nodes with fresh stores pull an image of 8 layers at the same time, again and again: each blob is to be fetched once by all
-// of them together. `npm run content-pulls -- --times 10` (needs root, /dev/fuse, containerd, docker-registry, mergerfs).
-// Prints a line a round, and a line of JSON at the end; exits with 1 if anything was fetched twice, or could not be read back.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { argumentsOf } from '../arguments.ts'
 import { PROGRAMS } from '../programs.ts'
 import { ContentCluster } from './content-cluster.ts'
 import { pullRound } from './pull-round.ts'
 
-const { values } = parseArgs({
+const USAGE = `
+Containerd nodes with fresh stores pull the same image at the same time. Exits with 1 if a blob was fetched twice, or cannot be read back.
+Needs root, /dev/fuse, containerd, docker-registry and mergerfs.
+
+npm run content-pulls -- --times 10
+
+--times 10     so many pulls
+--nodes 3      so many nodes
+--layers 8     so many layers in the image
+`
+
+const { values } = argumentsOf(USAGE, {
   options: {
     times: { type: 'string', default: '10' },
     nodes: { type: 'string', default: '3' },

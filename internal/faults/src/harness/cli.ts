@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util'
 import { rowOf } from 'baton-lock/store-table'
+import { argumentsOf } from '../arguments.ts'
 import { runContentSoak } from '../content/soak-report.ts'
 import type { Violation } from '../history/check-history.ts'
 import { describeRecord } from '../history/history.ts'
@@ -7,20 +7,27 @@ import type { TimedRecord } from '../history/journal.ts'
 import { soak } from './soak.ts'
 import type { Verdict } from './verdict.ts'
 
-/*
- * npm run soak -- --minutes 10                   one server on memory:, 50 clients
- * npm run soak -- --store file: --kill-servers   a durable store, in a new directory: its server is killed too
- * npm run soak -- --store mysql: --servers 3 --kill-servers   several servers on a MariaDB of the run's own, hurt too
- * npm run soak -- --store etcd: --servers 3 --kill-servers    the same on an etcd of the run's own, of three members
- * npm run soak -- --store mysql: --library       no servers: every client opens the store itself; or on etcd:
- * --store mysql://…                              somebody's database, with no tables of Baton's in it
- * --observe                                      two observers listen to everything: they must be told the same
- * --attack                                       somebody attacks the server meanwhile: no lease may end late for it
- * --no-fence-check                               the storage does not check fences: this must fail
- * --content --minutes 10 --nodes 4               content stores of containerd nodes, a registry, and what can happen to them
- * --no-database-sync                             the run's own MariaDB forgets what it has just committed: so must this
- */
-const { values } = parseArgs({
+const USAGE = `
+Runs real servers and clients under real faults, and checks their history. Exits with 1 on a violation.
+
+npm run soak -- --minutes 10                    one server on memory:, 50 clients
+npm run soak -- --store file: --kill-servers    a durable store in a new directory; its server is killed
+npm run soak -- --store mysql: --servers 3 --kill-servers    three servers on a MariaDB of the run's own, which fails too
+npm run soak -- --store etcd: --servers 3 --kill-servers     the same on an etcd of three members
+npm run soak -- --store mysql: --library        no servers: every client opens the store
+npm run soak -- --content --minutes 10 --nodes 4    content stores of containerd nodes, with a registry
+
+--clients 50            so many client processes
+--seed 7                draws the same calls and faults again
+--ttl-ms 2000           the lease of the clients
+--store mysql://…       a database of yours, without tables of Baton
+--observe               two observers listen to everything, and must receive the same
+--attack                somebody attacks the server meanwhile
+--no-fence-check        the storage does not check fences: this must fail
+--no-database-sync      the MariaDB of the run forgets what it committed last: this must fail
+`
+
+const { values } = argumentsOf(USAGE, {
   options: {
     minutes: { type: 'string', default: '1' },
     clients: { type: 'string', default: '50' },

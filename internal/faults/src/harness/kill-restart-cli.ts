@@ -1,14 +1,18 @@
-import { parseArgs } from 'node:util'
+import { argumentsOf } from '../arguments.ts'
 import { killRestart } from './kill-restart.ts'
 
-/*
- * npm run kill-restart -- --kills 200            kills a server so often
- * npm run kill-restart -- --seconds 600          for so long
- * --seed 7                                       makes the same calls again, and kills at the same moments
- *
- * Prints a line of JSON at the end; exits with 1 if anything that was acknowledged is lost.
- */
-const { values } = parseArgs({
+const USAGE = `
+Kills a server under load, again and again, and checks what it had acknowledged. Prints a line of JSON at the end; exits with 1 if
+anything is lost.
+
+npm run kill-restart -- --kills 200      kills the server so often
+npm run kill-restart -- --seconds 600    for so long
+
+--clients 8    so many callers
+--seed 7       makes the same calls again, and kills at the same moments
+`
+
+const { values } = argumentsOf(USAGE, {
   options: {
     kills: { type: 'string', default: 'Infinity' },
     seconds: { type: 'string', default: '100000' },

@@ -1,20 +1,26 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { startProcess } from '@baton-lock/test-support/processes'
+import { argumentsOf } from '../arguments.ts'
 import { describeRecord } from '../history/history.ts'
 import { filePlanOf, planOf } from './plan.ts'
 import { simulateSeeds } from './seeds.ts'
 import { shrink } from './shrink.ts'
 import type { Counts } from './simulate.ts'
 
-/*
- * npm run sim -- --seeds 1000 --from 1      runs so many seeds; exits 1 at the first that violates an invariant
- * npm run sim -- --seeds 1 --from 4711      replays one, and shrinks it if it fails
- * --store file                              a server on a disk that loses what was not synced, and crashes often
- * --no-fence-check                          the storage does not check fences: this must fail
- */
-const { values } = parseArgs({
+const USAGE = `
+Simulates clusters with faults, a seed each, and checks their histories. Exits with 1 at the first violation.
+
+npm run sim -- --seeds 1000 --from 1     runs so many seeds
+npm run sim -- --seeds 1 --from 4711     replays one, and shrinks it if it fails
+
+--workers 2         so many processes; default: one per core
+--store file        a server on a disk that loses what was not synced, and crashes often
+--no-fence-check    the storage does not check fences: this must fail
+--no-shrink         prints a failure as it is
+`
+
+const { values } = argumentsOf(USAGE, {
   options: {
     seeds: { type: 'string', default: '1000' },
     from: { type: 'string', default: '1' },
