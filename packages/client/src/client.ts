@@ -32,6 +32,7 @@ import { underLock } from './grants/lock.ts'
 import { run } from './grants/run.ts'
 import { namesOf } from './random.ts'
 import { eventFeed } from './requests/event-feed.ts'
+import { changeReference, dropNode, forget, revoke } from './requests/guarded.ts'
 import { allResources, allWaiters } from './requests/pages.ts'
 import { Sender, within } from './requests/sender.ts'
 import { List } from './session/list.ts'
@@ -112,7 +113,7 @@ export class Client implements Baton {
   async forget(resource: string, options: In & { operation?: string } = {}): Promise<boolean> {
     this.#check('forget', { resource }, options)
     const { operation = 'once', namespace } = options
-    return (await this.#query({ type: 'forget', operation, resource, ...this.#in(namespace) })).kept
+    return forget(this.#parts.sender, { operation, resource, ...this.#in(namespace) })
   }
 
   async lead<Result>(
@@ -192,8 +193,7 @@ export class Client implements Baton {
   async revoke(operation: string, resource: string, options: In & { fence?: number } = {}) {
     this.#check('revoke', { operation, resource }, options)
     const { namespace, fence } = options
-    const reply = await this.#query({ type: 'revoke', operation, resource, fence, ...this.#in(namespace) })
-    return { node: reply.node, fence: reply.fence }
+    return revoke(this.#parts.sender, { operation, resource, ...this.#in(namespace) }, fence)
   }
 
   async *events(options: In & { resource?: string; signal?: AbortSignal } = {}): AsyncGenerator<WireEvent> {
@@ -267,17 +267,19 @@ export class Client implements Baton {
   }
 
   #references(): References {
+    const { sender } = this.#parts
     const at = (resource: string, options: In & { node?: string } = {}) => {
       this.#check('references', { resource }, options)
       return { resource, node: options.node ?? this.node, ...this.#in(options.namespace) }
     }
     return {
       list: async (resource, options) => (await this.status(resource, options)).references,
-      add: async (resource, options) => (await this.#query({ type: 'add-reference', ...at(resource, options) })).count,
-      release: async (resource, options) =>
-        (await this.#query({ type: 'release-reference', ...at(resource, options) })).count,
-      dropNode: async (node, options = {}) =>
-        (await this.#query({ type: 'drop-node', node, namespace: options.namespace ?? this.#boundTo })).resources,
+      add: async (resource, options) => changeReference(sender, 'add-reference', at(resource, options)),
+      release: async (resource, options) => changeReference(sender, 'release-reference', at(resource, options)),
+      dropNode: async (node, options = {}) => {
+        this.#checkOpen()
+        return dropNode(sender, node, options.namespace ?? this.#boundTo)
+      },
     }
   }
 

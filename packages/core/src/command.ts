@@ -1,6 +1,7 @@
 import type {
   AcquireReply,
   CancelReply,
+  ChangedReply,
   DoneReply,
   ForgetReply,
   Json,
@@ -93,6 +94,8 @@ export interface Revoke {
 export interface Forget {
   readonly type: 'forget'
   readonly operation: string
+  /** Only a success with this fence or a lower one: a late copy does not forget a newer one. */
+  readonly fence?: number | undefined
 }
 
 /** The holder says how far it is. */
@@ -158,12 +161,16 @@ export interface Leave extends Omit<SessionLost, 'type'> {
 export interface AddReference {
   readonly type: 'add-reference'
   readonly node: string
+  /** Only if no reference has gone since this number: a late copy does not bring back what was released. */
+  readonly seen?: number | undefined
 }
 
 /** A node uses the resource no longer. */
 export interface ReleaseReference {
   readonly type: 'release-reference'
   readonly node: string
+  /** Only if the node has not said since this number that it uses the resource: a late copy does not undo that. */
+  readonly seen?: number | undefined
 }
 
 /** The node is dead: its reference goes, and the kept successes that it performed. */
@@ -205,8 +212,8 @@ interface Replies {
   recover: DoneReply
   'session-lost': DoneReply
   leave: DoneReply
-  'add-reference': ReferencesReply
-  'release-reference': ReferencesReply
+  'add-reference': ReferencesReply | ChangedReply
+  'release-reference': ReferencesReply | ChangedReply
   'drop-node': ReferencesReply
 }
 

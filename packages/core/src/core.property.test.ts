@@ -16,13 +16,13 @@ import type { Context } from './turn.ts'
 import { viewOf } from './view.ts'
 
 const nothing = new RememberedInMemory<never>()
-const MOMENTS = ['untilMs', 'claimByMs', 'expiresAtMs', 'waitUntilMs', 'progressDueMs']
+const MOMENTS = ['untilMs', 'claimByMs', 'expiresAtMs', 'waitUntilMs', 'progressDueMs', 'keptUntilMs']
 
 /** The earliest of all the moments that are written down anywhere in a resource, but for when an answer is no longer given. */
 function earliestOf(resource: Resource): number | undefined {
-  const { grants, waiters, pauses, kept, recent, contradicted, answers, released } = resource
+  const { grants, waiters, pauses, kept, recent, contradicted, changes, answers, released } = resource
   const memories = [answers, released].map((each) => [...(each as RememberedInMemory<never>).entries()])
-  return earliestIn([grants, pauses, kept, recent, contradicted, ...memories, waiters.list(Infinity)])
+  return earliestIn([grants, pauses, kept, recent, contradicted, [changes], ...memories, waiters.list(Infinity)])
 }
 
 function earliestIn(value: unknown): number | undefined {
@@ -194,6 +194,7 @@ class Run {
       kept: new Map(),
       recent: new Map(),
       contradicted: new Map(),
+      changes: undefined,
       answers: nothing,
       released: nothing,
     }

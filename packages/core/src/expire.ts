@@ -18,6 +18,8 @@ export function expire(turn: Turn): void {
   forgetAll(resource.kept, nowMs)
   forgetAll(resource.recent, nowMs)
   forgetAll(resource.contradicted, nowMs)
+  if ((resource.changes?.keptUntilMs ?? Infinity) <= nowMs)
+    resource.changes = { ...resource.changes!, keptUntilMs: undefined }
   resource.answers.forget(nowMs)
   resource.released.forget(nowMs)
   for (let waiter = resource.waiters.due(nowMs); waiter; waiter = resource.waiters.due(nowMs)) {
@@ -57,6 +59,7 @@ function goOnWhereFree(turn: Turn): void {
 export function nextDeadlineMs(resource: Resource, actMs = nextActMs(resource)): number | undefined {
   let nextMs = actMs ?? Infinity
   nextMs = Math.min(nextMs, earliestOf(resource.kept), earliestOf(resource.recent), earliestOf(resource.contradicted))
+  nextMs = Math.min(nextMs, resource.changes?.keptUntilMs ?? Infinity)
   nextMs = Math.min(nextMs, resource.answers.nextDeadlineMs() ?? Infinity)
   nextMs = Math.min(nextMs, resource.released.nextDeadlineMs() ?? Infinity)
   return nextMs === Infinity ? undefined : nextMs

@@ -3,19 +3,21 @@ import { areReferencesInDoubt } from './contradiction.ts'
 import { NOBODY } from './event.ts'
 import { CORE_LIMITS } from './limits.ts'
 import { operationOf } from './policy.ts'
-import { type ReferencesReply, refused } from './reply.ts'
-import { addReference as add } from './state.ts'
-import type { Turn } from './turn.ts'
+import { type ChangedReply, type ReferencesReply, refused } from './reply.ts'
+import { addReference as add, type ReferenceChanges } from './state.ts'
+import { RELEASED_MS, type Turn } from './turn.ts'
 
-export function addReference(turn: Turn, command: AddReference): ReferencesReply {
+export function addReference(turn: Turn, { node, seen }: AddReference): ReferencesReply | ChangedReply {
   if (areReferencesInDoubt(turn)) return refused('busy')
-  if (!mayReference(turn, command.node)) return refused('quota-exceeded')
-  reference(turn, command.node)
+  if (!mayReference(turn, node)) return refused('quota-exceeded')
+  if (seen !== undefined && (turn.resource.changes?.lastRelease ?? Infinity) > seen) return changed(turn)
+  reference(turn, node)
   return countOf(turn)
 }
 
-export function releaseReference(turn: Turn, command: ReleaseReference): ReferencesReply {
-  dereference(turn, command.node)
+export function releaseReference(turn: Turn, { node, seen }: ReleaseReference): ReferencesReply | ChangedReply {
+  if (seen !== undefined && (turn.resource.references.get(node) ?? 0) > seen) return changed(turn)
+  dereference(turn, node)
   return countOf(turn)
 }
 
@@ -33,17 +35,23 @@ export function mayReference({ resource, mayReference }: Turn, node: string): bo
   return mayReference && resource.references.size < CORE_LIMITS.references
 }
 
-/** 'This node uses this resource.' */
+/** 'This node uses this resource.' Said once more, it is a use of its own, which a release from before does not end. */
 export function reference(turn: Turn, node: string): void {
-  if (turn.resource.references.has(node)) return
-  add(turn.resource, node)
-  emitChange(turn, 'referenced', node)
+  const { resource } = turn
+  const isNew = !resource.references.has(node)
+  const changes = changesOf(turn)
+  const last = Math.max(changes.last, resource.fence) + 1
+  resource.changes = { last, lastRelease: changes.lastRelease }
+  add(resource, node, last)
+  if (isNew) emitChange(turn, 'referenced', node)
 }
 
 /** When the last reference goes, nothing vouches any longer for the successes that gave references. */
 export function dereference(turn: Turn, node: string): void {
   const { resource, policy } = turn
   if (!resource.references.delete(node)) return
+  const last = Math.max(changesOf(turn).last, resource.fence) + 1
+  resource.changes = { last, lastRelease: last }
   emitChange(turn, 'dereferenced', node)
   if (resource.references.size > 0) return
   for (const operation of resource.kept.keys()) {
@@ -58,7 +66,25 @@ function emitChange(turn: Turn, type: 'referenced' | 'dereferenced', node: strin
 
 /** What they vouched for is gone, and so is what came in meanwhile. */
 export function dropAllReferences(turn: Turn): void {
-  for (const node of [...turn.resource.references]) dereference(turn, node)
+  for (const node of [...turn.resource.references.keys()]) dereference(turn, node)
+}
+
+/**
+ * The present number, to be named in another try. Where nobody uses the resource it is kept until that has come. The numbers
+ * of a resource that was forgotten begin anew, above all that were told: every command that names an older one is late.
+ */
+function changed(turn: Turn): ChangedReply {
+  const { resource, nowMs } = turn
+  const { last, lastRelease } = changesOf(turn)
+  const isUsed = resource.references.size > 0
+  resource.changes = { last, lastRelease, ...(!isUsed && { keptUntilMs: nowMs + RELEASED_MS }) }
+  return { status: 'changed', seen: last }
+}
+
+function changesOf({ resource, fenceFloor }: Turn): ReferenceChanges {
+  if (resource.changes) return resource.changes
+  const last = Math.max(resource.fence, fenceFloor)
+  return { last, lastRelease: last }
 }
 
 function countOf(turn: Turn): ReferencesReply {

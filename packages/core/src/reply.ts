@@ -135,6 +135,8 @@ export type RevokeReply = { readonly status: 'revoked'; readonly fence: number; 
 export type ProgressReply = { readonly status: 'noted' } | Refused
 /** How many nodes reference the resource now. */
 export type ReferencesReply = { readonly status: 'references'; readonly count: number } | Refused
+/** Nothing was done: the references have changed since the number that was named. This is the present one. */
+export type ChangedReply = { readonly status: 'changed'; readonly seen: number }
 /** `kept`: there was something to drop. References, which it leaves alone, may be a reason to skip all the same. */
 export type ForgetReply =
   | { readonly status: 'forgotten'; readonly kept: boolean; readonly references: number }

@@ -5,8 +5,16 @@ import type { Turn } from './turn.ts'
 
 export function revoke(turn: Turn, { operation, fence }: Revoke): RevokeReply {
   const grant = turn.resource.grants.get(operation)
-  if (!grant) return refused('unknown-grant')
-  if (fence !== undefined && fence !== grant.fence) return refused('stale-fence')
-  endGrant(turn, grant, { outcome: 'revoked', error: 'revoked by an operator' })
-  return { status: 'revoked', fence: grant.fence, node: grant.node }
+  if (grant && (fence ?? grant.fence) === grant.fence) {
+    endGrant(turn, grant, { outcome: 'revoked', error: 'revoked by an operator' })
+    return { status: 'revoked', fence: grant.fence, node: grant.node }
+  }
+  return repeated(turn, { operation, fence }) ?? refused(grant ? 'stale-fence' : 'unknown-grant')
+}
+
+/** The same revocation again, perhaps because the first reply was lost, gets the same answer. */
+function repeated({ resource }: Turn, { operation, fence }: Omit<Revoke, 'type'>): RevokeReply | undefined {
+  const recent = resource.recent.get(operation)
+  if (recent === undefined || recent.fence !== fence || recent.outcome.outcome !== 'revoked') return undefined
+  return { status: 'revoked', fence, node: recent.node }
 }

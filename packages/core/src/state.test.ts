@@ -13,7 +13,10 @@ const parts: Record<string, (resource: Resource) => unknown> = {
   'a kept success': (resource) => toWrite(resource, 'kept').set('pull', kept),
   'a recent outcome': (resource) => toWrite(resource, 'recent').set('pull', kept),
   'a contradiction': (resource) => toWrite(resource, 'contradicted').set('pull', kept),
-  'a reference': (resource) => addReference(resource, 'a'),
+  'a reference': (resource) => addReference(resource, 'a', 1),
+  'a number that was told': (resource) => {
+    resource.changes = { last: 7, lastRelease: 7, keptUntilMs: 1 }
+  },
   'a kept answer': (resource) => memoriesToWrite(resource, 'answers').set(ask, kept),
   'a released hold': (resource) => memoriesToWrite(resource, 'released').set(ask, kept),
 }

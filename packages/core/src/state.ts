@@ -179,8 +179,21 @@ interface ByOperation {
   contradicted: Contradiction
 }
 
-/** The nodes that use a resource; a `Set` will do. */
-type References = Iterable<string> & Pick<Set<string>, 'size' | 'has' | 'delete'>
+/** The nodes that use a resource, each with the number of the change that said so last; a `Map` will do. */
+type References = Pick<Map<string, number>, 'size' | 'has' | 'get' | 'keys' | 'values' | 'delete'>
+
+/**
+ * How far the changes of the references are numbered. A command that names the number that its sender has seen is carried
+ * out only if nothing has come since that it would undo, however late it is.
+ */
+export interface ReferenceChanges {
+  /** The number of the last change. */
+  readonly last: number
+  /** No reference went after this number. */
+  readonly lastRelease: number
+  /** Until when the numbers are kept although nobody uses the resource: they were told to one who is about to add a reference. */
+  readonly keptUntilMs?: number | undefined
+}
 
 /**
  * Everything that is known of one resource. What is put into one of its maps is put there by `toWrite`; waiters and memories by
@@ -197,6 +210,8 @@ export interface Resource extends Readonly<{ [Part in keyof ByOperation]: Entrie
   successes: number
   readonly waiters: Waiters
   readonly references: References
+  /** Absent until they are numbered. */
+  changes: ReferenceChanges | undefined
   readonly answers: Remembered<KeptAnswer>
   readonly released: Remembered<EndedAsk>
 }
@@ -226,12 +241,13 @@ export function newResource(namespace: string, id: string, { waiters, answers, r
     recent: noEntries,
     contradicted: noEntries,
     references: noReferences,
+    changes: undefined,
     answers,
     released,
   }
 }
 
-const noReferences: References = new Set<string>()
+const noReferences: References = new Map<string, number>()
 
 /** One of the maps of a resource, to put something in. Resources share an empty one until then: there may be a million. */
 export function toWrite<Part extends keyof ByOperation>(
@@ -243,11 +259,16 @@ export function toWrite<Part extends keyof ByOperation>(
   return parts[part] as WritableEntries<ByOperation[Part]>
 }
 
-/** 'This node uses this resource': puts it into the set, and nothing more. */
-export function addReference(resource: { references: References }, node: string): void {
-  if (resource.references === noReferences) resource.references = new Set()
-  const references = resource.references as Set<string>
-  references.add(node)
+/** 'This node uses this resource', said by the change of this number: puts it into the map, and nothing more. */
+export function addReference(resource: { references: References }, node: string, change: number): void {
+  if (resource.references === noReferences) resource.references = new Map()
+  const references = resource.references as Map<string, number>
+  references.set(node, change)
+}
+
+/** No number of a resource is above this, fences included: they go on from here once it is forgotten. */
+export function highestNumber({ fence, changes }: Pick<Resource, 'fence' | 'changes'>): number {
+  return Math.max(fence, changes?.last ?? 0)
 }
 
 /** An idle resource may be forgotten: nothing of it is worth a byte but its fence. */
@@ -260,6 +281,7 @@ export function isIdle(resource: Resource): boolean {
     resource.recent.size === 0 &&
     resource.contradicted.size === 0 &&
     resource.references.size === 0 &&
+    resource.changes?.keptUntilMs === undefined &&
     resource.answers.size === 0 &&
     resource.released.size === 0
   )

@@ -164,7 +164,7 @@ export function viewOf(resource: Resource, waiterLimit = 1_000): ResourceView {
       .operations()
       .map((operation) => ({ operation, waiting: resource.waiters.count(operation) }))
       .filter(({ waiting }) => waiting > 0),
-    references: [...resource.references],
+    references: [...resource.references.keys()],
     kept: [...resource.kept].map(([operation, kept]) => ({
       operation,
       node: kept.node,

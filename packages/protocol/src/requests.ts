@@ -87,8 +87,18 @@ const release = z.discriminatedUnion('outcome', [
 
 const renew = z.strictObject({ type: z.literal('renew'), ...address, operation, ...actor, fence: fence.optional() })
 const cancel = z.strictObject({ type: z.literal('cancel'), ...address, ...heldBy })
-const revoke = z.strictObject({ type: z.literal('revoke'), ...address, operation, fence: fence.optional() })
-const forget = z.strictObject({ type: z.literal('forget'), ...address, operation: operation.default('once') })
+const revoke = z.strictObject({
+  type: z.literal('revoke'),
+  ...address,
+  operation,
+  fence: fence.optional().describe('only the grant with this fence'),
+})
+const forget = z.strictObject({
+  type: z.literal('forget'),
+  ...address,
+  operation: operation.default('once'),
+  fence: fence.optional().describe('only a success with this fence or a lower one'),
+})
 const progress = z.strictObject({
   type: z.literal('progress'),
   ...address,
@@ -97,8 +107,19 @@ const progress = z.strictObject({
   fence,
   progress: jsonSchema(LIMITS.progressBytes),
 })
-const addReference = z.strictObject({ type: z.literal('add-reference'), ...address, node })
-const releaseReference = z.strictObject({ type: z.literal('release-reference'), ...address, node })
+const seen = z.int().min(0).optional()
+const addReference = z.strictObject({
+  type: z.literal('add-reference'),
+  ...address,
+  node,
+  seen: seen.describe('only if no reference has gone since this number; 0 asks for the present one'),
+})
+const releaseReference = z.strictObject({
+  type: z.literal('release-reference'),
+  ...address,
+  node,
+  seen: seen.describe('only if the node was not referenced again since this number; 0 asks for the present one'),
+})
 const dropNode = z.strictObject({
   type: z.literal('drop-node'),
   namespace: idSchema.optional().describe('only there; everywhere where absent'),

@@ -7,6 +7,7 @@ import {
   type Lease,
   type Pause,
   type RecentOutcome,
+  type ReferenceChanges,
   type Resource,
   toWrite,
 } from '@baton-lock/core'
@@ -26,11 +27,14 @@ export interface WrittenResource {
   readonly successes?: number
   readonly contradicted?: readonly [string, Contradiction][]
   readonly references?: readonly string[]
+  /** The number of each of them, and how far they go. */
+  readonly numbers?: readonly number[]
+  readonly changes?: ReferenceChanges
 }
 
 /** A resource as it is written down. */
 export function writtenOf(resource: Resource): WrittenResource {
-  const { fence, ticket, successes, grants, pauses, kept, recent, contradicted, references } = resource
+  const { fence, ticket, successes, grants, pauses, kept, recent, contradicted, references, changes } = resource
   return {
     fence,
     ...(ticket > 0 && { ticket }),
@@ -40,7 +44,8 @@ export function writtenOf(resource: Resource): WrittenResource {
     ...(recent.size > 0 && { recent: [...recent] }),
     ...(successes > 0 && { successes }),
     ...(contradicted.size > 0 && { contradicted: [...contradicted] }),
-    ...(references.size > 0 && { references: [...references] }),
+    ...(references.size > 0 && { references: [...references.keys()], numbers: [...references.values()] }),
+    ...(changes && { changes }),
   }
 }
 
@@ -56,5 +61,7 @@ export function restore(resource: Resource, written: WrittenResource): void {
   for (const [operation, recent] of written.recent ?? []) toWrite(resource, 'recent').set(operation, recent)
   for (const [operation, contradiction] of written.contradicted ?? [])
     toWrite(resource, 'contradicted').set(operation, contradiction)
-  for (const node of written.references ?? []) addReference(resource, node)
+  for (const [index, node] of (written.references ?? []).entries())
+    addReference(resource, node, written.numbers?.[index] ?? 0)
+  resource.changes = written.changes
 }

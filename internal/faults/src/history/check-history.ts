@@ -245,10 +245,26 @@ class ResourceCheck {
       alive: () => !isLost,
       fenceFloor,
     }
+    if (step.reply.status === 'changed') {
+      naiveStep(this.#model, { type: 'expire' }, context)
+      this.#renumber(step, step.reply.seen)
+      return
+    }
     const expected = naiveStep(this.#model, command, context)
     if (isSame(step.reply, expected)) return
     const [actual, due] = [step.reply, expected].map((reply) => JSON.stringify(sorted(reply)))
     if (actual !== due) this.#violated(16, `${command.type} was answered ${actual}, but should have been ${due}`, step)
+  }
+
+  /**
+   * Nothing was changed. A store that has forgotten an idle resource numbers its references anew, from above all numbers that
+   * it has told: those of the model are never above them.
+   */
+  #renumber(step: StepRecord, seen: number): void {
+    const { numbers } = this.#model
+    if (numbers && seen < numbers.last) this.#violated(16, `changes of references were told up to ${seen} only`, step)
+    if (numbers) numbers.last = Math.max(numbers.last, seen)
+    else this.#model.numbers = { last: seen, lastRelease: 0, of: {} }
   }
 
   /** After every step: nobody waits for a free key, and no claim is overdue. */

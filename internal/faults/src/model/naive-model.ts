@@ -46,16 +46,20 @@ class NaiveStep extends NaiveAcquire {
         return this.cancel(command)
       case 'revoke': {
         const held = m.held.find((each) => each.op === command.operation)
-        if (!held) return no('unknown-grant')
-        if (command.fence !== undefined && command.fence !== held.fence) return no('stale-fence')
+        if (!held || (command.fence !== undefined && command.fence !== held.fence)) {
+          const done = m.revoked.find(({ op, fence }) => op === command.operation && fence === command.fence)
+          if (done) return { status: 'revoked', fence: done.fence, node: done.node } as Reply
+          return no(held ? 'stale-fence' : 'unknown-grant')
+        }
         this.endGrant(held, { outcome: 'revoked', error: 'revoked by an operator' })
         return { status: 'revoked', fence: held.fence, node: held.node } as Reply
       }
       case 'forget': {
-        const kept = m.kept.some(({ op }) => op === command.operation)
-        if (!kept && !this.rowOf({ op: command.operation })) return no('unknown-operation')
-        m.kept = m.kept.filter(({ op }) => op !== command.operation)
-        return { status: 'forgotten', kept, references: m.references.length } as Reply
+        const found = m.kept.find(({ op }) => op === command.operation)
+        if (!found && !this.rowOf({ op: command.operation })) return no('unknown-operation')
+        const isNewer = found !== undefined && command.fence !== undefined && found.fence > command.fence
+        if (!isNewer) m.kept = m.kept.filter((each) => each !== found)
+        return { status: 'forgotten', kept: found !== undefined && !isNewer, references: m.references.length } as Reply
       }
       case 'progress': {
         if (this.isOutOfReach(command.operation, command)) return no('forbidden')
@@ -81,9 +85,13 @@ class NaiveStep extends NaiveAcquire {
       case 'add-reference':
         if (m.held.some((each) => this.rowOf(each)?.dropsReferences)) return no('busy')
         if (this.context.mayReference === false && !m.references.includes(command.node)) return no('quota-exceeded')
+        // What went since may be this very reference: a late copy does not bring it back.
+        if (command.seen !== undefined && (!m.numbers || m.numbers.lastRelease > command.seen)) return this.changed()
         this.addReference(command.node)
         break
       case 'release-reference':
+        // A use that was said since is not the one that was meant.
+        if (command.seen !== undefined && (m.numbers?.of[command.node] ?? 0) > command.seen) return this.changed()
         this.dropReference(command.node)
         break
       case 'drop-node':
@@ -91,6 +99,10 @@ class NaiveStep extends NaiveAcquire {
         m.kept = m.kept.filter(({ node }) => node !== command.node)
     }
     return { status: 'references', count: m.references.length } as Reply
+  }
+
+  changed(): Reply {
+    return { status: 'changed', seen: this.numbers().last } as Reply
   }
 
   // Who may act.
@@ -128,6 +140,7 @@ class NaiveStep extends NaiveAcquire {
     m.kept = m.kept.filter(({ untilMs }) => untilMs > nowMs)
     m.answers = m.answers.filter(({ untilMs }) => untilMs > nowMs)
     m.released = m.released.filter(({ untilMs }) => untilMs > nowMs)
+    m.revoked = m.revoked.filter(({ untilMs }) => untilMs > nowMs)
     const over = (ask: Ask) => Math.min(ask.lease.untilMs, ask.waitUntilMs)
     for (const ask of m.line.filter((each) => over(each) <= nowMs).sort((a, b) => over(a) - over(b))) {
       // When the last of a paused queue leaves, another queue may go on, and with it one that is due itself.

@@ -45,11 +45,30 @@ export class NaiveRules {
 
   addReference(node: string): void {
     if (!this.m.references.includes(node)) this.m.references.push(node)
+    const numbers = this.numbers()
+    numbers.of[node] = this.nextNumber()
+  }
+
+  /** They begin above everything that was counted before, whatever became of it. */
+  numbers(): NonNullable<Model['numbers']> {
+    const { m, context } = this
+    const begin = Math.max(m.fence, context.fenceFloor ?? 0)
+    m.numbers ??= { last: begin, lastRelease: begin, of: {} }
+    return m.numbers
+  }
+
+  nextNumber(): number {
+    const numbers = this.numbers()
+    numbers.last = Math.max(numbers.last, this.m.fence) + 1
+    return numbers.last
   }
 
   dropReference(node: string): void {
     const { m } = this
     if (!m.references.includes(node)) return
+    const number = this.nextNumber()
+    this.numbers().lastRelease = number
+    delete this.numbers().of[node]
     m.references = m.references.filter((each) => each !== node)
     if (m.references.length === 0) m.kept = m.kept.filter(({ op }) => !this.rowOf({ op })?.addsReference)
   }
@@ -176,6 +195,11 @@ export class NaiveRules {
     const { m } = this
     m.held = m.held.filter((each) => each !== held)
     for (const { id } of held.holds) this.rememberEnd(held, id, no('unknown-grant'))
+    if (held.claimByMs === undefined) {
+      m.revoked = m.revoked.filter(({ op }) => op !== held.op)
+      const { op, fence, node } = held
+      if (ended.outcome === 'revoked') m.revoked.push({ op, fence, node, untilMs: this.context.nowMs + 10_000 })
+    }
     if (ended.outcome === 'success') this.succeed(held, ended)
     else this.fail(held, ended)
   }

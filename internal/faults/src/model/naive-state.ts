@@ -68,6 +68,10 @@ export interface Model {
   pauses: { op: string; untilMs: number; rev?: string; attempt: number; previous?: Held['previous'] }[]
   kept: Kept[]
   references: string[]
+  /** When each node last said that it uses the resource, and when a reference last went, by their numbers. */
+  numbers?: { last: number; lastRelease: number; of: Record<string, number> }
+  /** The last grant of each operation that was begun, where it was revoked. */
+  revoked: { op: string; fence: number; node: string; untilMs: number }[]
   answers: (Memory & Told)[]
   /** Asks that have ended. Those that were told so without having had a grant: what, and until when it is said again. */
   released: (Memory & { fence: number; reply: Reply; told?: Told & { untilMs: number } })[]
@@ -86,7 +90,7 @@ interface Kept {
 }
 
 export function newModel(): Model {
-  return { fence: 0, held: [], line: [], pauses: [], kept: [], references: [], answers: [], released: [] }
+  return { fence: 0, held: [], line: [], pauses: [], kept: [], references: [], revoked: [], answers: [], released: [] }
 }
 
 export interface ModelContext extends Facts {

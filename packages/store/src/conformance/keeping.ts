@@ -109,6 +109,39 @@ export const keeping: readonly Case[] = [
     })
     assert.deepEqual(await durableStep(store, at, { type: 'drop-node', node: 'A' }), { status: 'references', count: 0 })
   }),
+  claim(
+    'a late copy of a change of references changes nothing, also after the resource was forgotten',
+    async (store, { clock }) => {
+      const at = { namespace: 'default', resource: 'r' }
+      const add = (seen?: number) => durableStep(store, at, { type: 'add-reference', node: 'a', seen })
+      const remove = (seen?: number) => durableStep(store, at, { type: 'release-reference', node: 'a', seen })
+      const present = async (reply: Awaited<ReturnType<typeof add>>) => {
+        assert.ok(reply.status === 'changed', JSON.stringify(reply))
+        return reply.seen
+      }
+      const used = { status: 'references', count: 1 }
+      const unused = { status: 'references', count: 0 }
+      // Somebody has used it before, and it was forgotten.
+      await add()
+      await remove()
+      const beforeAdding = await present(await add(0))
+      assert.deepEqual(await add(beforeAdding), used)
+      assert.deepEqual(await add(beforeAdding), used)
+      const beforeReleasing = await present(await remove(0))
+      assert.deepEqual(await add(beforeReleasing), used)
+      assert.equal((await remove(beforeReleasing)).status, 'changed')
+      assert.deepEqual(await remove(await present(await remove(0))), unused)
+      assert.deepEqual(await remove(beforeReleasing), unused)
+      assert.equal((await add(beforeAdding)).status, 'changed')
+      await pass(store, clock, 61_000)
+      assert.equal(await store.read(at), undefined)
+      assert.equal((await store.counts()).resources, 0)
+      assert.equal((await add(beforeAdding)).status, 'changed')
+      assert.equal((await store.read(at))?.references.length ?? 0, 0)
+      const fence = fenceOf(await acquire(store, { node: 'b', operation: 'lock' }))
+      assert.ok(fence > beforeReleasing, 'fences and numbers of changes share one line')
+    },
+  ),
   claim('sweeping is done in small steps and leaves nothing that is due', async (store, { clock }) => {
     for (let index = 0; index < 25; index++) await acquire(store, { node: 'a', resource: `r${index}`, ttlMs: 1_000 })
     assert.equal((await store.counts()).grants, 25)

@@ -6,7 +6,10 @@ export interface Cast {
   readonly nodes: readonly string[]
   readonly operations: readonly string[]
   readonly sessions: readonly string[]
-  /** Whether to draw what only stores say to a resource too: `expire`, `recover`, `session-lost`, `leave`. */
+  /**
+   * Whether to draw what only stores say to a resource too (`expire`, `recover`, `session-lost`, `leave`), and numbers of
+   * changes, which begin where the store begins them.
+   */
   readonly isStore?: boolean
 }
 
@@ -173,9 +176,10 @@ class Draw {
         return {
           type: random.pick(['add-reference', 'release-reference', 'release-reference', 'drop-node'] as const),
           node,
+          ...(this.#cast.isStore && random.chance(0.5) && { seen: random.integer(random.pick([2, 8, 30])) }),
         }
       case 3:
-        return { type: 'forget', operation }
+        return { type: 'forget', operation, ...(random.chance(0.5) && { fence: this.#oldFence() }) }
       case 4: {
         const session = random.pick(this.#cast.sessions)
         return { type: random.pick(['session-lost', 'leave'] as const), session, operation, ...named, owner }

@@ -75,7 +75,7 @@ function bodyIn(text: string): string {
 export function dueOf(resource: ResourceInParts, nextActMs: number | undefined): number | undefined {
   if (nextActMs !== undefined) return nextActMs
   if (resource.grants.size + resource.waiters.size + resource.references.size > 0) return undefined
-  let lastMs = rememberedUntilMs(resource)
+  let lastMs = Math.max(rememberedUntilMs(resource), resource.changes?.keptUntilMs ?? 0)
   for (const map of [resource.kept, resource.recent, resource.contradicted])
     for (const { untilMs } of map.values()) lastMs = Math.max(lastMs, untilMs)
   return lastMs

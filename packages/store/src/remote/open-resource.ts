@@ -4,6 +4,7 @@ import {
   type Command,
   type Context,
   type Facts,
+  highestNumber,
   isIdle,
   type PlaceChanges,
   type Policy,
@@ -119,12 +120,13 @@ export class OpenResource {
       const { changes } = kind === 'answer' ? resource.answers : resource.released
       return changes.map((change) => ({ ...change, kind }))
     })
+    const fence = highestNumber(resource)
     return {
       address: this.address,
       nowMs: this.nowMs,
       state: this.#stateOf(resource, dueAtMs),
-      fence: resource.fence,
-      leavesFence: resource.fence > this.#context.fenceFloor!,
+      fence,
+      leavesFence: fence > this.#context.fenceFloor!,
       waiters: resource.waiters.changes,
       memories,
       places,

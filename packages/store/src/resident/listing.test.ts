@@ -32,7 +32,7 @@ test('others have their turn while a long list is read, and what they touch is i
     for (const index of [pauses, COUNT - pauses]) {
       forget(shards, index)
       shards.use(shards.getOrCreate(at(index))).fence = 1
-      addReference(shards.get(at(index))!.live!, 'n')
+      addReference(shards.get(at(index))!.live!, 'n', 1)
     }
   }
   const names: string[] = []

@@ -1,4 +1,4 @@
-import { Deadlines, isIdle, type Resource, resourceInMemory } from '@baton-lock/core'
+import { Deadlines, highestNumber, isIdle, type Resource, resourceInMemory } from '@baton-lock/core'
 import { addressOf, SHARDS } from '../address.ts'
 import type { Address } from '../store.ts'
 import { dueIndexes, isAtRest, Slot } from './slot.ts'
@@ -93,7 +93,7 @@ export class Shards {
   settle(slot: Slot, nextDeadlineMs: number | undefined): void {
     const resource = slot.live!
     if (isIdle(resource)) {
-      this.#raiseFenceFloor(slot.shard, resource.fence)
+      this.#raiseFenceFloor(slot.shard, highestNumber(resource))
       this.#deadlines.set(slot, undefined)
       this.#remove(slot)
       slot.live = undefined
@@ -134,7 +134,7 @@ export class Shards {
   /** Of all resources, also of those that are forgotten. Parses every one that is kept as text. */
   highestFence(): number {
     let highest = Math.max(...this.#fenceFloors)
-    for (const slot of this.all()) highest = Math.max(highest, slot.read().fence)
+    for (const slot of this.all()) highest = Math.max(highest, highestNumber(slot.read()))
     return highest
   }
 
