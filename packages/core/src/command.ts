@@ -152,9 +152,11 @@ export interface SessionLost {
   readonly owner: string
 }
 
-/** The session lives, but gives this place up: nobody knows of it any more. */
+/** The session gives this place up: nobody knows of it any more. */
 export interface Leave extends Omit<SessionLost, 'type'> {
   readonly type: 'leave'
+  /** Its client has closed it, and gives up all of its places. */
+  readonly closed?: boolean | undefined
 }
 
 /** A node uses the resource. */

@@ -13,12 +13,18 @@ interface FailedWork extends Attempt {
   readonly revision: string | undefined
 }
 
-/** The head is arbitrated by rules 2 to 4; if it skips or is refused it is told and leaves, and the next is tried. */
+/**
+ * The head is arbitrated by rules 2 to 4; if it skips or is refused it is told and leaves, and the next is tried. Waiters of
+ * the session that ends leave untold, so that nothing is granted to a client that is gone.
+ */
 export function goOn(turn: Turn, operation: string, failed?: FailedWork): void {
-  if (blockingGrant(turn, operation)) return
-  for (;;) {
+  while (!blockingGrant(turn, operation)) {
     const waiter = nextInLine(turn, operation, failed)
     if (!waiter) return
+    if (turn.endedSession !== undefined && waiter.lease.session === turn.endedSession) {
+      leave(turn, waiter)
+      continue
+    }
     const verdict = arbitrate(turn, waiter)
     if (!verdict) {
       removeWaiter(turn, waiter)

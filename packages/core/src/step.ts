@@ -32,7 +32,7 @@ export interface Step<C extends Command = Command> {
 
 /** One step of one resource: applies the deadlines that are due, then the command. Changes the resource in place. */
 export function step<C extends Command>(resource: Resource, command: C, context: Context): Step<C> {
-  const turn = new Turn(resource, context)
+  const turn = new Turn(resource, context, endedSession(command))
   if (command.type === 'recover') recover(turn)
   expire(turn)
   const reply = isAllowed(turn, command) ? apply(turn, command) : refused('forbidden')
@@ -47,6 +47,11 @@ export function step<C extends Command>(resource: Resource, command: C, context:
 }
 
 const done = { status: 'done' } as const
+
+function endedSession(command: Command): string | undefined {
+  const isEnd = command.type === 'session-lost' || (command.type === 'leave' && command.closed === true)
+  return isEnd ? command.session : undefined
+}
 
 /** One that names a node acts for it. */
 function isAllowed(turn: Turn, command: Command): boolean {

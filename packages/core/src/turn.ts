@@ -50,6 +50,8 @@ export class Turn {
   readonly hasRoom: boolean
   readonly mayReference: boolean
   readonly sessionAlive: boolean
+  /** The session whose places this step and others remove: none of its waiters is granted anything meanwhile. */
+  readonly endedSession: string | undefined
   /** Whether a deadline may be due. */
   readonly mayBeDue: boolean
   readonly events: AddressedEvent[] = []
@@ -60,7 +62,7 @@ export class Turn {
   /** Those of them that do not wait any more. */
   gone: Set<Waiter> | undefined = undefined
 
-  constructor(resource: Resource, context: Context) {
+  constructor(resource: Resource, context: Context, endedSession?: string) {
     this.resource = resource
     this.nowMs = context.nowMs
     this.policy = context.policy
@@ -70,6 +72,7 @@ export class Turn {
     this.hasRoom = context.hasRoom ?? true
     this.mayReference = context.mayReference ?? true
     this.sessionAlive = context.sessionAlive ?? true
+    this.endedSession = endedSession
     this.mayBeDue = !context.spares && (context.nextDeadlineMs ?? -Infinity) <= context.nowMs
   }
 

@@ -31,6 +31,7 @@ type Name = { owner: string; node?: string }
 class NaiveStep extends NaiveAcquire {
   take(command: Command): Reply {
     const { m } = this
+    if (command.type === 'session-lost' || (command.type === 'leave' && command.closed)) this.gone = command.session
     if (command.type === 'recover') this.recover()
     this.applyDeadlines()
     const named = 'node' in command ? command.node : undefined

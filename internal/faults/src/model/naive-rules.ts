@@ -24,6 +24,8 @@ type AskName = Omit<Memory, 'untilMs'>
 export class NaiveRules {
   readonly m: Model
   readonly context: ModelContext
+  /** Nobody of this session is there any more. */
+  gone: string | undefined
 
   constructor(model: Model, context: ModelContext) {
     this.m = model
@@ -177,6 +179,11 @@ export class NaiveRules {
       const own = m.line.find((each) => each.op === op)
       const next = !this.oneHolder || (ownFirst && own) ? own : m.line[0]
       if (!next) return
+      if (this.gone !== undefined && next.lease.session === this.gone) {
+        this.leave(next)
+        if (this.isHeld(op)) return
+        continue
+      }
       const verdict = this.arbitrate(next)
       if (verdict) this.tell([next], verdict)
       else {

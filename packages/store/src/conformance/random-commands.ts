@@ -182,7 +182,12 @@ class Draw {
         return { type: 'forget', operation, ...(random.chance(0.5) && { fence: this.#oldFence() }) }
       case 4: {
         const session = random.pick(this.#cast.sessions)
-        return { type: random.pick(['session-lost', 'leave'] as const), session, operation, ...named, owner }
+        const lost = { session, operation, ...named, owner }
+        return random.pick<Command>([
+          { type: 'session-lost', ...lost },
+          { type: 'leave', ...lost },
+          { type: 'leave', ...lost, closed: true },
+        ])
       }
       default:
         return { type: random.pick(['expire', 'recover'] as const) }

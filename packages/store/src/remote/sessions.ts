@@ -82,10 +82,12 @@ export class RemoteSessions {
     const ended = await this.#backend.endSession(session, how)
     if (!ended) return
     this.#options.onSession?.(session, ended.how)
-    const type = ended.how === 'left' ? 'leave' : 'session-lost'
     await eachOf(ended.places, PLACES_AT_ONCE, (place) => {
       const { operation, node, owner } = place
-      return this.#options.step(place, { type, session, operation, node, owner })
+      const lost = { session, operation, node, owner }
+      const command: Command =
+        ended.how === 'left' ? { type: 'leave', ...lost, closed: true } : { type: 'session-lost', ...lost }
+      return this.#options.step(place, command)
     })
     await this.#backend.removeSession(session)
     this.#here.delete(session)

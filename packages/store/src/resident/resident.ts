@@ -254,8 +254,11 @@ export class Resident {
   }
 
   #endPlace(place: EndingPlace, nowMs: number): void {
-    const { at, how: type, session, operation, node, owner } = place
-    this.run(at, { command: { type, session, operation, node, owner }, nowMs })
+    const { at, how, session, operation, node, owner } = place
+    const lost = { session, operation, node, owner }
+    const command =
+      how === 'leave' ? ({ type: 'leave', ...lost, closed: true } as const) : ({ type: how, ...lost } as const)
+    this.run(at, { command, nowMs })
     this.sessions.ended(place)
   }
 }
