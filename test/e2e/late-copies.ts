@@ -30,10 +30,12 @@ export function lateCopies(urlOfStore: () => string | Promise<string>): void {
       const store = ['--store', await urlOfStore()]
       const servers = [await startServer(store), await startServer(store)]
       const transport = new StoppingTransport(servers)
-      const baton = clientOf(transport)
-      const other = clientOf(transportTo([servers[1]!]))
+      const baton = clientOf('a', transport)
+      const other = clientOf('b', transportTo([servers[1]!]))
       try {
-        await baton.status('r')
+        // Its first request would not be the one that the server is stopped with.
+        await baton.references.add('r')
+        await baton.references.release('r')
         await play({
           baton,
           other,
@@ -101,7 +103,7 @@ export function lateCopies(urlOfStore: () => string | Promise<string>): void {
     const next = other.lock('r')
     await until('the next one waits', async () => (await other.status('r')).waiting === 1)
     await stopBefore('revoke')
-    expect(await baton.revoke('lock', 'r')).toEqual({ node: 'a', fence: first.fence })
+    expect(await baton.revoke('lock', 'r')).toEqual({ node: 'b', fence: first.fence })
     const held = await next
     await goOn()
     expect((await other.status('r')).grants[0]).toMatchObject({ fence: held.fence })
@@ -116,8 +118,8 @@ function transportTo(servers: readonly TestServer[]): WebSocketTransport {
   return new WebSocketTransport({ bases, clock: systemClientClock(), notice, dial: webSocketDial({}) }, 0)
 }
 
-function clientOf(transport: WebSocketTransport): Client {
-  return new Client(transport, { clock: systemClientClock(), notice, random: systemRandom }, { node: 'a' })
+function clientOf(node: string, transport: WebSocketTransport): Client {
+  return new Client(transport, { clock: systemClientClock(), notice, random: systemRandom }, { node })
 }
 
 function notice(): void {}
