@@ -144,4 +144,33 @@ export const answerBugs: readonly Bug[] = [
     replace: '{}',
     caughtBy: 'simulator',
   },
+  {
+    name: 'a late copy releases a newer reference',
+    file: `${CORE}/references.ts`,
+    find: '(turn.resource.references.get(node) ?? 0) > seen',
+    replace: 'false',
+    caughtBy: 'simulator',
+  },
+  {
+    name: 'a late copy adds a reference that was released',
+    file: `${CORE}/references.ts`,
+    find: '(turn.resource.changes?.lastRelease ?? Infinity) > seen',
+    replace: 'false',
+    caughtBy: 'simulator',
+  },
+  {
+    name: 'a node that says again that it uses a resource gets no new number',
+    file: `${CORE}/references.ts`,
+    find: 'const last = Math.max(changes.last, resource.fence) + 1\n  resource.changes = { last, lastRelease: changes.lastRelease }\n  add(resource, node, last)',
+    replace:
+      'const last = isNew ? Math.max(changes.last, resource.fence) + 1 : changes.last\n  resource.changes = { last, lastRelease: changes.lastRelease }\n  if (isNew) add(resource, node, last)',
+    caughtBy: 'simulator',
+  },
+  {
+    name: 'a late copy forgets a newer success',
+    file: `${CORE}/forget.ts`,
+    find: 'success.fence <= fence',
+    replace: 'true',
+    caughtBy: 'simulator',
+  },
 ]

@@ -140,4 +140,25 @@ export const connectionBugs: readonly Bug[] = [
     replace: 'if (true)',
     caughtBy: { tests: [`${CLIENT}/session/unknown-places.test.ts`] },
   },
+  {
+    name: 'a client changes references whatever has happened since',
+    file: `${CLIENT}/requests/guarded.ts`,
+    find: '      seen,\n',
+    replace: '',
+    caughtBy: 'simulator',
+  },
+  {
+    name: 'a client forgets whatever is kept when its request arrives',
+    file: `${CLIENT}/requests/guarded.ts`,
+    find: "{ type: 'forget', ...key, fence }",
+    replace: "{ type: 'forget', ...key }",
+    caughtBy: 'simulator',
+  },
+  {
+    name: 'a client revokes whoever holds when its request arrives',
+    file: `${CLIENT}/requests/guarded.ts`,
+    find: "{ type: 'revoke', ...key, fence }",
+    replace: "{ type: 'revoke', ...key, fence: named }",
+    caughtBy: 'simulator',
+  },
 ]

@@ -110,6 +110,13 @@ export const grantBugs: readonly Bug[] = [
     caughtBy: 'simulator',
   },
   {
+    name: 'a waiter is granted while its session ends',
+    file: `${CORE}/go-on.ts`,
+    find: 'waiter.lease.session === turn.endedSession',
+    replace: 'false',
+    caughtBy: 'simulator',
+  },
+  {
     name: 'a waiter stays in line after its session was lost',
     file: `${CORE}/session-lost.ts`,
     find: 'waiter.lease.session === session && isNamed(turn, waiter, command)',

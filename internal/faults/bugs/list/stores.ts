@@ -12,9 +12,18 @@ export const storeBugs: readonly Bug[] = [
   {
     name: 'clean-up forgets fences',
     file: `${RESIDENT}/shards.ts`,
-    find: 'this.#raiseFenceFloor(slot.shard, resource.fence)',
+    find: 'this.#raiseFenceFloor(slot.shard, highestNumber(resource))',
     replace: '',
     caughtBy: 'simulator',
+  },
+  {
+    name: 'clean-up forgets the numbers of references',
+    file: `${RESIDENT}/shards.ts`,
+    find: 'this.#raiseFenceFloor(slot.shard, highestNumber(resource))',
+    replace: 'this.#raiseFenceFloor(slot.shard, resource.fence)',
+    caughtBy: {
+      tests: ['packages/store/src/memory/memory-store.test.ts', '-t', 'a late copy of a change of references'],
+    },
   },
   {
     name: 'a renewal revives a session that has ended',

@@ -2,7 +2,7 @@ import type { Random } from '@baton-lock/store/conformance/random'
 
 /** One call of the SDK. */
 export interface Call {
-  readonly kind: 'run' | 'acquire' | 'add-reference' | 'release-reference' | 'revoke' | 'drop-node'
+  readonly kind: 'run' | 'acquire' | 'add-reference' | 'release-reference' | 'revoke' | 'drop-node' | 'forget'
   readonly operation: string
   readonly resource: string
   /** The node to drop. */

@@ -1,5 +1,5 @@
 import { type Baton, BatonError, PermanentError, SkippedError } from '@baton-lock/client'
-import type { CallbackRecord, CallRecord } from '../history/history.ts'
+import type { CallbackRecord, CallRecord, ChangeRecord } from '../history/history.ts'
 import type { Call } from './call.ts'
 
 /** The client that makes a call, and the world around it: real processes, or the simulator. */
@@ -13,7 +13,7 @@ export interface Performer {
   write(call: Call, fence: number): boolean | Promise<boolean>
   /** The result of its success. Default: none. */
   result?(call: Call, number: number): unknown
-  record(record: CallRecord | CallbackRecord): void
+  record(record: CallRecord | CallbackRecord | ChangeRecord): void
 }
 
 interface Done {
@@ -78,19 +78,36 @@ async function make(performer: Performer, call: Call, number: number): Promise<D
     }
     case 'acquire':
       return acquire(performer, call, number, options)
-    case 'add-reference':
-      await baton.references.add(resource)
-      return undefined
-    case 'release-reference':
-      await baton.references.release(resource)
-      return undefined
-    case 'revoke':
-      await baton.revoke(operation, resource)
-      return undefined
-    case 'drop-node':
-      await baton.references.dropNode(call.node)
+    default:
+      await change(performer, call, number)
       return undefined
   }
+}
+
+/** Records when it begins and, unless it throws, when it is done: from then on nothing of it may happen any more. */
+async function change({ name, baton, nowMs, record }: Performer, call: Call, number: number): Promise<void> {
+  const { kind: type, operation, resource } = call
+  if (type === 'run' || type === 'acquire') return
+  const node = type === 'drop-node' ? call.node : name
+  const about = { kind: 'change', client: name, call: number, type, operation, resource, node } as const
+  record({ ...about, nowMs: nowMs(), what: 'began' })
+  switch (type) {
+    case 'add-reference':
+      await baton.references.add(resource)
+      break
+    case 'release-reference':
+      await baton.references.release(resource)
+      break
+    case 'revoke':
+      await baton.revoke(operation, resource)
+      break
+    case 'forget':
+      await baton.forget(resource, { operation })
+      break
+    case 'drop-node':
+      await baton.references.dropNode(node)
+  }
+  record({ ...about, nowMs: nowMs(), what: 'done' })
 }
 
 async function acquire(performer: Performer, call: Call, number: number, options: object): Promise<Done> {

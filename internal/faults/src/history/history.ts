@@ -70,6 +70,20 @@ export interface CallRecord {
   readonly error?: string
 }
 
+/** A call of the SDK that changes something and has no grant: it may take effect until it is `done`, and for ever where it never is. */
+export interface ChangeRecord {
+  readonly kind: 'change'
+  readonly nowMs: number
+  readonly client: string
+  readonly call: number
+  readonly what: 'began' | 'done'
+  readonly type: 'add-reference' | 'release-reference' | 'drop-node' | 'forget' | 'revoke'
+  readonly resource: string
+  readonly operation: string
+  /** Of the reference, or the one that is dropped. */
+  readonly node: string
+}
+
 /** A client that does not run, or runs again; or one that Baton answers again. */
 export interface ClientRecord {
   readonly kind: 'client'
@@ -97,6 +111,7 @@ export type HistoryRecord =
   | SessionRecord
   | CallbackRecord
   | CallRecord
+  | ChangeRecord
   | ClientRecord
   | ServerRecord
 /** Everything that was noted in one run, in its order. */
@@ -120,6 +135,8 @@ export function describeRecord(record: HistoryRecord): string {
       return `${at} server ${record.what} ${record.count}`
     case 'callback':
       return `${at} ${record.client} call ${record.call} callback ${record.what} ${record.operation} ${record.resource} fence ${record.fence}`
+    case 'change':
+      return `${at} ${record.client} call ${record.call} ${record.type} ${record.what} ${record.operation} ${record.resource} ${record.node}`
     case 'call':
       return `${at} ${record.client} call ${record.call} ${record.status} ${record.operation} ${record.resource} fence ${record.fence} ${record.error ?? ''}`
   }

@@ -79,7 +79,7 @@ export function planOf(seed: number): Plan {
   return {
     seed,
     swarm,
-    actions: actions.sort((a, b) => a.atMs - b.atMs),
+    actions: withForgets(seed, actions).sort((a, b) => a.atMs - b.atMs),
     faults: withDrains(seed, swarm, faults).sort((a, b) => a.atMs - b.atMs),
   }
 }
@@ -92,6 +92,14 @@ function withDrains(seed: number, { servers }: Swarm, faults: readonly Fault[]):
     const { atMs, forMs } = fault
     return { kind: 'drain-server', server: random.integer(servers), atMs, forMs }
   })
+}
+
+/** Half of those that would revoke forget what is kept. Drawn apart, like the drains. */
+function withForgets(seed: number, actions: readonly Action[]): Action[] {
+  const random = seededRandom(seed ^ 0xf0e7)
+  return actions.map((action) =>
+    action.kind === 'revoke' && random.chance(0.5) ? { ...action, kind: 'forget' } : action,
+  )
 }
 
 const CRASHES = 6

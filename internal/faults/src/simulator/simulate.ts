@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { checkHistory, type Violation } from '../history/check-history.ts'
 import { checkTold, type ToldVerdict } from '../history/check-told.ts'
 import type { History } from '../history/history.ts'
+import { checkLateCopies } from '../history/late-copies.ts'
 import { tellingOf } from '../history/telling.ts'
 import { act } from './act.ts'
 import { inflict } from './fault.ts'
@@ -91,6 +92,7 @@ export async function simulate(plan: Plan, options: { readonly checkFences?: boo
       ),
     ),
     ...checkHistory(world.history, { policy: world.policy }),
+    ...checkLateCopies(world.history),
     ...told.violations,
   ]
   return { violations, hash: hashOf(world.history), counts: countsOf(world, plan, told), history: world.history }
