@@ -1,4 +1,14 @@
-import type { Command, Facts, Policy, ResourceView, Skip, Standing, WaiterPage } from '@baton-lock/core'
+import type {
+  Command,
+  Contention,
+  Facts,
+  PlacesOfSession,
+  Policy,
+  ResourceView,
+  Skip,
+  Standing,
+  WaiterPage,
+} from '@baton-lock/core'
 import {
   type Address,
   type AskAt,
@@ -85,8 +95,12 @@ export class FaultyStore implements Store {
     return this.#reach(() => this.#store.closeSession(session))
   }
 
-  places(session: string): Promise<readonly Place[] | undefined> {
-    return this.#reach(() => this.#store.places(session))
+  contention(address: Address, of?: PlacesOfSession): Promise<Contention> {
+    return this.#reach(() => this.#store.contention(address, of))
+  }
+
+  places(session: string, limit?: number): Promise<readonly Place[] | undefined> {
+    return this.#reach(() => this.#store.places(session, limit))
   }
 
   sweep(limit: number): Promise<void> {

@@ -1,5 +1,6 @@
 export { type ActorName, mayActFor } from './actor.ts'
 export type * from './command.ts'
+export { type Blocked, type Contention, contentionOf, type Holder, type PlacesOfSession } from './contention.ts'
 export { Deadlines, type Indexes } from './deadlines.ts'
 export type { AddressedEvent, Event, KeyActor, Recipient } from './event.ts'
 export { Holds } from './holds.ts'
@@ -60,5 +61,5 @@ export {
   waitersOf,
   withLeases,
 } from './view.ts'
-export type { QueueWait, WaitReason } from './wait.ts'
+export type { CycleLink, QueueWait, WaitReason } from './wait.ts'
 export { whyWaiting } from './why.ts'

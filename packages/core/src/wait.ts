@@ -15,6 +15,19 @@ export type WaitReason =
   | { readonly why: 'silent'; readonly node: string; readonly forMs: number; readonly expiresInMs: number }
   /** The last attempt failed, and the retry delay is not over. */
   | { readonly why: 'paused'; readonly operation: string; readonly forMs: number; readonly attempt: number }
+  /**
+   * Clients wait for one another: each holds what the one before it in the list waits for, and the first what the last one waits for.
+   * Not `certain` where a client may do the two in tasks that have nothing to do with one another: its owners tell. `forMs`: for so
+   * long all of them have waited.
+   */
+  | { readonly why: 'cycle'; readonly links: readonly CycleLink[]; readonly certain: boolean; readonly forMs: number }
+
+/** One client of a cycle: what it holds, and what it waits for, all in one namespace. */
+export interface CycleLink {
+  readonly node: string
+  readonly holds: { readonly operation: string; readonly resource: string; readonly fence: number }
+  readonly waitsFor: { readonly operation: string; readonly resource: string }
+}
 
 /** Why the queue of one operation waits, and how many stand in it: whoever is nth also stands behind n - 1 others. */
 export interface QueueWait {

@@ -8,6 +8,8 @@ export interface WaitFacts {
   readonly exclusion: 'operation' | 'resource'
   /** How long an operation is usually held; nothing where that is not known. */
   readonly usualMs: (operation: string) => number | undefined
+  /** Cycles of clients that wait for one another, by the fence of the grant that was followed to find each. */
+  readonly cycles?: ReadonlyMap<number, WaitReason>
 }
 
 /** A client renews three times in a ttl: of one that has let half of it pass, something is wrong. */
@@ -24,7 +26,10 @@ export function whyWaiting(view: ResourceView, facts: WaitFacts): readonly Queue
 function reasonsFor({ grants, pauses }: ResourceView, operation: string, facts: WaitFacts): WaitReason[] {
   const isMeant = (each: { readonly operation: string }) =>
     facts.exclusion === 'resource' || each.operation === operation
-  const held = grants.filter(isMeant).flatMap((grant) => reasonsOfGrant(grant, facts))
+  const held = grants.filter(isMeant).flatMap((grant) => {
+    const cycle = facts.cycles?.get(grant.fence)
+    return [...reasonsOfGrant(grant, facts), ...(cycle ? [cycle] : [])]
+  })
   return [...held, ...pauses.filter(isMeant).map((pause) => reasonOfPause(pause, facts))]
 }
 

@@ -24,6 +24,25 @@ describe('why somebody waits, for people', () => {
     [paused(3), 'paused after a failure, attempt 3 begins in 4.0s'],
   ])('%o', (reason, text) => expect(reasonText(reason, 'pull')).toBe(text))
 
+  test('clients that wait for one another, as far as that is known, and what to do', () => {
+    const at = (operation: string, resource: string) => ({ operation, resource })
+    const link = (node: string, holds: object, waitsFor: object) => ({ node, holds: { ...holds, fence: 1 }, waitsFor })
+    const [x, y, z] = [at('lock', 'x'), at('pull', 'y'), at('lock', 'z')]
+    const two = [link('a', x, y), link('b', y, x)]
+    const three = [link('a', x, y), link('b', y, z), link('c', z, x)]
+    const cycle = (links: readonly object[], certain: boolean, forMs = 2_000) =>
+      ({ why: 'cycle', links, certain, forMs }) as WaitReason
+    expect(reasonText(cycle(two, true))).toBe(
+      'a and b wait for one another: a holds x and waits for y (pull), b holds y (pull) and waits for x; revoke one of these grants, and have every task ask for them in the same order',
+    )
+    expect(reasonText(cycle(three, false))).toBe(
+      'a, b and c may wait for one another: a holds x and waits for y (pull), b holds y (pull) and waits for z, c holds z and waits for x; if one task of each does both, revoke one of these grants, and have every task ask for them in the same order',
+    )
+    expect(isStuck([queue(cycle(two, true))])).toBe(true)
+    expect(isStuck([queue(cycle(two, false, 59_000))])).toBe(false)
+    expect(isStuck([queue(cycle(two, false, 60_000))])).toBe(true)
+  })
+
   test('the operation is named where it is not the one that is waited for', () => {
     expect(reasonText(held(1_000), 'delete')).toBe('held by node-a (pull) for 1.0s')
     expect(reasonText(held(1_000))).toBe('held by node-a for 1.0s')

@@ -201,8 +201,8 @@ export class EtcdBackend implements Backend {
     return this.#sure(() => this.#sessions.leasesOf(sessions))
   }
 
-  placesOf(session: string): Promise<readonly Place[] | undefined> {
-    return this.#sure(() => this.#sessions.placesOf(session))
+  placesOf(session: string, limit?: number): Promise<readonly Place[] | undefined> {
+    return this.#sure(() => this.#sessions.placesOf(session, limit))
   }
 
   endSession(session: string, how: 'left' | 'lost'): Promise<EndedSession | undefined> {

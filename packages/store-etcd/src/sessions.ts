@@ -152,11 +152,11 @@ export class Sessions {
     return leases
   }
 
-  async placesOf(session: string): Promise<readonly Place[] | undefined> {
+  async placesOf(session: string, limit?: number): Promise<readonly Place[] | undefined> {
     const { etcd, keys } = this.#options
     const reads = new Reads(false)
     const alive = reads.add({ key: keys.aliveOne(session), keysOnly: true })
-    const places = reads.add({ ...keys.places(session), keysOnly: true })
+    const places = reads.add({ ...keys.places(session), keysOnly: true, ...(limit !== undefined && { limit }) })
     await reads.run(etcd)
     return alive().kvs.length > 0 ? placesIn(keys, session, places().kvs) : undefined
   }

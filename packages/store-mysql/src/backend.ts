@@ -121,8 +121,8 @@ export class MysqlBackend implements Backend {
     return sure(leasesOf(this.#here, sessions))
   }
 
-  placesOf(session: string): Promise<readonly Place[] | undefined> {
-    return sure(placesOf(this.#here, session))
+  placesOf(session: string, limit?: number): Promise<readonly Place[] | undefined> {
+    return sure(placesOf(this.#here, session, limit))
   }
 
   endSession(session: string, how: 'left' | 'lost'): Promise<EndedSession | undefined> {

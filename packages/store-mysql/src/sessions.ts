@@ -79,9 +79,16 @@ export async function leasesOf(
 /** In one statement. */
 const SESSIONS_TOGETHER = 500
 
-export async function placesOf({ connections, clock }: Here, session: string): Promise<readonly Place[] | undefined> {
+export async function placesOf(
+  { connections, clock }: Here,
+  session: string,
+  limit?: number,
+): Promise<readonly Place[] | undefined> {
   const alive = `SELECT 1 FROM baton_sessions WHERE session = ? AND ended IS NULL AND expires_at_ms > ${clock.sql}`
-  const [rows, places] = await connections.query(new Packet().add(alive, session).add(PLACES, session))
+  const packet = new Packet().add(alive, session)
+  if (limit === undefined) packet.add(PLACES, session)
+  else packet.add(`${PLACES} LIMIT ?`, session, limit)
+  const [rows, places] = await connections.query(packet)
   return rows.length > 0 ? places : undefined
 }
 

@@ -1,4 +1,4 @@
-import type { ResourceView, WaiterPage } from '@baton-lock/core'
+import type { Contention, ResourceView, WaiterPage } from '@baton-lock/core'
 
 const TIMES = ['atMs', 'sinceMs', 'claimByMs', 'expiresAtMs', 'renewedAtMs', 'untilMs']
 
@@ -19,6 +19,15 @@ export function viewLater(view: ResourceView, byMs: number): ResourceView {
 /** The same of a page of those who wait. */
 export function pageLater(page: WaiterPage, byMs: number): WaiterPage {
   return byMs === 0 ? page : { ...page, waiters: later(page.waiters, byMs) }
+}
+
+/** The same of who waits for whom. */
+export function contentionLater({ holders, blocked }: Contention, byMs: number): Contention {
+  if (byMs === 0) return { holders, blocked }
+  return {
+    holders: later(holders, byMs),
+    blocked: later(blocked, byMs).map((each) => ({ ...each, by: later(each.by, byMs) })),
+  }
 }
 
 function later<Entry extends object>(entries: readonly Entry[], byMs: number): readonly Entry[] {

@@ -2,7 +2,9 @@ import type {
   ActorName,
   AddressedEvent,
   Command,
+  Contention,
   Facts,
+  PlacesOfSession,
   Policy,
   Refused,
   ReplyTo,
@@ -156,6 +158,12 @@ export interface Store {
   /** The waiters of a resource in all of its queues, oldest first, page by page. */
   waiters(address: Address, page: { readonly after?: number; readonly limit: number }): Promise<WaiterPage>
 
+  /**
+   * Who holds a resource, by session, and which of these places of a session wait for whom. For those who look for clients
+   * that wait for one another.
+   */
+  contention(address: Address, of?: PlacesOfSession): Promise<Contention>
+
   /** The present state of a request, with due deadlines applied. */
   standing(ask: AskAt): Promise<Standing>
 
@@ -174,8 +182,8 @@ export interface Store {
   /** Ends a session now, with all of its places. Does nothing if it is not alive. */
   closeSession(session: string): Promise<void>
 
-  /** The places of a session; `undefined` if it is not alive. */
-  places(session: string): Promise<readonly Place[] | undefined>
+  /** The places of a session, all or so many of them; `undefined` if it is not alive. */
+  places(session: string, limit?: number): Promise<readonly Place[] | undefined>
 
   /**
    * Applies due deadlines of resources and sessions, at most `limit` of them to keep sweeps short. Forgets idle

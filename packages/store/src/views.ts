@@ -1,7 +1,10 @@
 import {
   type AskName,
+  type Contention,
   type Context,
+  contentionOf,
   lateSkip,
+  type PlacesOfSession,
   type Resource,
   type ResourceView,
   type SessionLease,
@@ -14,7 +17,7 @@ import {
   waitersOf,
   withLeases,
 } from '@baton-lock/core'
-import { pageLater, viewLater } from './shown-times.ts'
+import { contentionLater, pageLater, viewLater } from './shown-times.ts'
 import type { Address, AskAt } from './store.ts'
 
 /** What is read off a resource that is looked at. `behindMs`: how far its time is behind the store's own, where each resource has its own. */
@@ -59,6 +62,12 @@ export abstract class Views {
     const wanted = sessions.flat()
     const leases = wanted.length > 0 ? await this.leasesOf(wanted) : undefined
     return leases ? withLeases(view, sessions, (session) => leases.get(session)) : view
+  }
+
+  async contention(address: Address, of?: PlacesOfSession): Promise<Contention> {
+    const view: View<Contention> = (resource, context, behindMs = 0) =>
+      contentionLater(contentionOf(resource, context, of), behindMs)
+    return (await this.inspect(address, view)) ?? { holders: [], blocked: [] }
   }
 
   async waiters(address: Address, page: { readonly after?: number; readonly limit: number }): Promise<WaiterPage> {

@@ -44,7 +44,8 @@ export function recordSessions(
       if (asks) record({ ...about(session), what: 'ended', nowMs: store.nowMs(), askedMs })
       ttls.delete(session)
     },
-    places: (session) => store.places(session),
+    contention: (address, of) => store.contention(address, of),
+    places: (session, limit) => store.places(session, limit),
     sweep: (limit) => store.sweep(limit),
     nextDeadlineMs: () => store.nextDeadlineMs(),
     subscribe: (listener, onGap, onDue) => store.subscribe(listener, onGap, onDue),

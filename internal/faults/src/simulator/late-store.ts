@@ -27,7 +27,8 @@ export function lateStore(
     openSession: async (request) => (await opening).openSession(request),
     renewSession: async (session) => (await opening).renewSession(session),
     closeSession: async (session) => (await opening).closeSession(session),
-    places: async (session) => (await opening).places(session),
+    contention: async (address, of) => (await opening).contention(address, of),
+    places: async (session, limit) => (await opening).places(session, limit),
     sweep: async (limit) => (await opening).sweep(limit),
     nextDeadlineMs: () => (opened ? opened.nextDeadlineMs() : clock.nowMs()),
     subscribe(listener) {

@@ -20,6 +20,7 @@ export function nextStep(
   const next = first ? oneLine(first.node) : 'the next in line'
   const of = <Why extends WaitReason['why']>(why: Why) =>
     reasons.find((reason): reason is Extract<WaitReason, { why: Why }> => reason.why === why)
+  if (of('cycle')?.certain) return 'Nothing comes next of itself: revoke one of the grants.'
   const unclaimed = of('unclaimed')
   if (unclaimed)
     return `If ${oneLine(unclaimed.node)} does not claim it within ${formatDuration(unclaimed.passesOnInMs)}, it passes to ${next}.`

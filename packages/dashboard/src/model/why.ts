@@ -18,6 +18,8 @@ function aged(reason: WaitReason, passedMs: number): WaitReason {
   switch (reason.why) {
     case 'held':
       return { ...reason, forMs: reason.forMs + passedMs }
+    case 'cycle':
+      return { ...reason, forMs: reason.forMs + passedMs }
     case 'unclaimed':
       return { ...reason, passesOnInMs: left(reason.passesOnInMs) }
     case 'silent':

@@ -6,6 +6,7 @@ import type { Seen, Statistics } from '../statistics/statistics.ts'
 import type { StoreGauges } from '../statistics/store-gauges.ts'
 import { STEP_MS } from '../statistics/window.ts'
 import { isReading, type Stepping } from './commands.ts'
+import { CycleSearch } from './cycles.ts'
 import type { NodeQuotas } from './quotas.ts'
 import { AskerGone, type ReadBudget } from './reads.ts'
 import type { AnyReply, Steps } from './steps.ts'
@@ -199,11 +200,18 @@ async function explainedViews(
   if (!views.some(({ waiting }) => waiting > 0)) return views
   const { policy } = await store.policy()
   const nowMs = store.nowMs()
-  return views.map((view) => {
-    if (view.waiting === 0) return view
+  const search = new CycleSearch(store, nowMs)
+  const explained: ResourceView[] = []
+  for (const view of views) {
+    if (view.waiting === 0) {
+      explained.push(view)
+      continue
+    }
     const { namespace } = view
     const { exclusion } = policyOf(policy, namespace)
     const usualMs = (operation: string) => statistics?.usualMs(namespace, operation)
-    return { ...view, why: whyWaiting(view, { nowMs, exclusion, usualMs }) }
-  })
+    const cycles = await search.cyclesAt(view)
+    explained.push({ ...view, why: whyWaiting(view, { nowMs, exclusion, usualMs, cycles }) })
+  }
+  return explained
 }

@@ -191,8 +191,8 @@ class FileStore extends Views implements Store, BackedUp {
     return this.#commit(({ resident }, nowMs) => resident.closeSession(session, nowMs))
   }
 
-  places(session: string): Promise<readonly Place[] | undefined> {
-    return this.#commit(({ resident }) => resident.places(session))
+  places(session: string, limit?: number): Promise<readonly Place[] | undefined> {
+    return this.#commit(({ resident }) => resident.places(session, limit))
   }
 
   sweep(limit: number): Promise<void> {

@@ -94,8 +94,8 @@ class MemoryStore extends Views implements Store {
     this.#resident.closeSession(session, this.#clock.nowMs())
   }
 
-  async places(session: string): Promise<readonly Place[] | undefined> {
-    return this.#resident.places(session)
+  async places(session: string, limit?: number): Promise<readonly Place[] | undefined> {
+    return this.#resident.places(session, limit)
   }
 
   async sweep(limit: number): Promise<void> {

@@ -70,7 +70,7 @@ export interface Backend {
   /** Until when those of these sessions that are alive are; of one of which that is not known here, nothing. */
   leasesOf(sessions: readonly string[]): Promise<ReadonlyMap<string, SessionLease>>
   /** The places of a session that is alive; nothing where it is not. */
-  placesOf(session: string): Promise<readonly Place[] | undefined>
+  placesOf(session: string, limit?: number): Promise<readonly Place[] | undefined>
   /**
    * Ends a session: one that is alive (`left`), or one whose time is over (`lost`). Says how it has ended, and what hangs
    * off it; nothing where it has not ended. From then on no step finds it alive, and it stays until it is removed.

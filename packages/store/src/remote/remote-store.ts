@@ -140,8 +140,8 @@ class RemoteStore extends Views implements Store {
     return this.#sessions.end(session, 'left')
   }
 
-  places(session: string): Promise<readonly Place[] | undefined> {
-    return this.#backend.placesOf(session)
+  places(session: string, limit?: number): Promise<readonly Place[] | undefined> {
+    return this.#backend.placesOf(session, limit)
   }
 
   async sweep(limit: number): Promise<void> {

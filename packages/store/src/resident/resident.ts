@@ -136,8 +136,8 @@ export class Resident {
     this.#endPlaces(nowMs)
   }
 
-  places(session: string): readonly Place[] | undefined {
-    return this.sessions.places(session)
+  places(session: string, limit?: number): readonly Place[] | undefined {
+    return this.sessions.places(session, limit)
   }
 
   sweep(limit: number, nowMs: number): void {

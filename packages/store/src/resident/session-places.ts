@@ -35,8 +35,14 @@ export class SessionPlaces {
     take(at, found)
   }
 
-  all(): Place[] {
-    return Array.from(this.#all, plain)
+  /** All of them, or the first ones. */
+  all(limit = Infinity): Place[] {
+    const places: Place[] = []
+    for (const place of this.#all) {
+      if (places.length >= limit) break
+      places.push(plain(place))
+    }
+    return places
   }
 
   /**

@@ -75,9 +75,9 @@ export class ResidentSessions {
     return [...this.#sessions.values()]
   }
 
-  places(id: string): readonly Place[] | undefined {
+  places(id: string, limit?: number): readonly Place[] | undefined {
     const session = this.#sessions.get(id)
-    return session?.places.all()
+    return session?.places.all(limit)
   }
 
   /** Ends a session. Its places are `ending` until each was `ended`. */
