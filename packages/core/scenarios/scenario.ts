@@ -108,7 +108,7 @@ class World {
       case 'revokes':
         return this.#reply('revoke', { ...place, ...(options.fence && { fence: Number(options.fence) }) })
       case 'forgets':
-        return this.#reply('forget', place)
+        return this.#reply('forget', { ...place, ...(options.fence && { fence: Number(options.fence) }) })
       default:
         throw new Error(`no such verb: ${verb}`)
     }
@@ -130,9 +130,11 @@ class World {
     return this.#reply('close-session', { session })
   }
 
-  async #references(verb: string, [resource = '', node = '']: string[]): Promise<void> {
-    if (verb === 'add') return this.#reply('add-reference', { resource, node })
-    if (verb === 'release') return this.#reply('release-reference', { resource, node })
+  async #references(verb: string, [resource = '', node = '', ...words]: string[]): Promise<void> {
+    const { seen } = optionsOf(words)
+    const asked = { resource, node, ...(seen && { seen: Number(seen) }) }
+    if (verb === 'add') return this.#reply('add-reference', asked)
+    if (verb === 'release') return this.#reply('release-reference', asked)
     return this.#reply('drop-node', { node: resource })
   }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { ResourceView } from '@baton-lock/core'
 import { durableStep } from '../store.ts'
 import { acquire, type Case, claim, failure, fenceOf, pass, release, success } from './case.ts'
+import { becomes } from './eventually.ts'
 
 const at = { namespace: 'default', resource: 'r' }
 
@@ -44,6 +45,41 @@ export const sessions: readonly Case[] = [
     await store.closeSession('s')
     assert.equal((await acquire(store, { node: 'b' })).status, 'granted')
     assert.equal((await store.renewSession('s')).status, 'refused')
+  }),
+  claim('who waits for whom is known by session', async (store) => {
+    for (const node of ['a', 'b']) await store.openSession({ session: `s-${node}`, node, ttlMs: 60_000 })
+    const fence = fenceOf(await acquire(store, { node: 'a', session: 's-a' }))
+    await acquire(store, { node: 'b', session: 's-b' })
+    await acquire(store, { node: 'b', session: 's-b', resource: 'q' })
+    const holder = { operation: 'pull', node: 'a', owner: 'a', fence, sessions: ['s-a'] }
+    const places = ['a', 'b'].map((node) => ({ operation: 'pull', node, owner: node }))
+    const untimed = (value: unknown) =>
+      JSON.parse(JSON.stringify(value, (key, each) => (key === 'sinceMs' ? undefined : each)))
+    assert.deepEqual(untimed(await store.contention(at)), { holders: [holder], blocked: [] })
+    assert.deepEqual(untimed(await store.contention(at, { session: 's-b', places })), {
+      holders: [holder],
+      blocked: [{ ...places[1], by: [holder] }],
+    })
+    assert.deepEqual(untimed(await store.contention(at, { session: 's-a', places })).blocked, [])
+    assert.deepEqual(await store.contention({ ...at, resource: 'nothing' }), { holders: [], blocked: [] })
+    assert.equal((await store.places('s-b', 1))?.length, 1)
+    assert.equal((await store.places('s-b', 5))?.length, 2)
+    assert.equal(await store.places('nobody', 1), undefined)
+  }),
+  claim('nothing is granted to the waiters of a session that ends with its grant', async (store, { clock }) => {
+    const granted: string[] = []
+    store.subscribe(({ event }) => {
+      if (event.type === 'granted') granted.push(event.owner)
+    })
+    await store.openSession({ session: 's', node: 'a', ttlMs: 5_000 })
+    await acquire(store, { node: 'a', session: 's' })
+    for (const owner of ['1', '2', '3', '4', '5', '6']) await acquire(store, { node: 'a', owner, session: 's' })
+    await acquire(store, { node: 'b', ttlMs: 60_000 })
+    await pass(store, clock, 5_000)
+    assert.equal((await acquire(store, { node: 'b', ttlMs: 60_000 })).status, 'granted')
+    await becomes(() => granted.length === 2)
+    assert.deepEqual(granted, ['a', 'b'])
+    assert.equal((await store.read(at))?.waiting, 0)
   }),
   claim('an ask under a session that is not alive is refused and changes nothing', async (store, { clock }) => {
     await durableStep(store, at, { type: 'add-reference', node: 'a' })
