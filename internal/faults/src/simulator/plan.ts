@@ -94,12 +94,15 @@ function withDrains(seed: number, { servers }: Swarm, faults: readonly Fault[]):
   })
 }
 
-/** Half of those that would revoke forget what is kept. Drawn apart, like the drains. */
+const FORGET_RATES: Readonly<Partial<Record<Call['kind'], number>>> = { revoke: 0.5, 'release-reference': 0.3 }
+
+/** Some of them forget what is kept of a pull instead. Drawn apart, like the drains. */
 function withForgets(seed: number, actions: readonly Action[]): Action[] {
   const random = seededRandom(seed ^ 0xf0e7)
-  return actions.map((action) =>
-    action.kind === 'revoke' && random.chance(0.5) ? { ...action, kind: 'forget' } : action,
-  )
+  return actions.map((action): Action => {
+    const isForget = random.chance(FORGET_RATES[action.kind] ?? 0)
+    return isForget ? { ...action, kind: 'forget', operation: 'pull' } : action
+  })
 }
 
 const CRASHES = 6
