@@ -1,4 +1,4 @@
-import { type Baton, BatonError, PermanentError, SkippedError } from '@baton-lock/client'
+import { type Baton, BatonError, PermanentError, RefusedError, SkippedError } from '@baton-lock/client'
 import type { CallbackRecord, CallRecord, ChangeRecord } from '../history/history.ts'
 import type { Call } from './call.ts'
 
@@ -99,7 +99,11 @@ async function change({ name, baton, nowMs, record }: Performer, call: Call, num
       await baton.references.release(resource)
       break
     case 'revoke':
-      await baton.revoke(operation, resource)
+      await baton.revoke(operation, resource).catch((error: unknown) => {
+        // Refused for good: there is no such grant any more.
+        if (error instanceof RefusedError) record({ ...about, nowMs: nowMs(), what: 'done' })
+        throw error
+      })
       break
     case 'forget':
       await baton.forget(resource, { operation })

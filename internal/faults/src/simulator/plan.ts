@@ -76,11 +76,12 @@ export function planOf(seed: number): Plan {
   const swarm = swarmOf(random)
   const actions = Array.from({ length: ACTIONS }, () => actionOf(random, swarm))
   const faults = Array.from({ length: FAULTS_MIN + random.integer(8) }, () => faultOf(random, swarm))
+  const late = lateCopies(seed, swarm)
   return {
     seed,
     swarm,
-    actions: withForgets(seed, actions).sort((a, b) => a.atMs - b.atMs),
-    faults: withDrains(seed, swarm, faults).sort((a, b) => a.atMs - b.atMs),
+    actions: [...withForgets(seed, actions), ...late.actions].sort((a, b) => a.atMs - b.atMs),
+    faults: [...withDrains(seed, swarm, faults), ...late.faults].sort((a, b) => a.atMs - b.atMs),
   }
 }
 
@@ -94,15 +95,71 @@ function withDrains(seed: number, { servers }: Swarm, faults: readonly Fault[]):
   })
 }
 
-const FORGET_RATES: Readonly<Partial<Record<Call['kind'], number>>> = { revoke: 0.5, 'release-reference': 0.3 }
-
-/** Some of them forget what is kept of a pull instead. Drawn apart, like the drains. */
+/** Half of those that would revoke forget what is kept of an update. Drawn apart, like the drains. */
 function withForgets(seed: number, actions: readonly Action[]): Action[] {
   const random = seededRandom(seed ^ 0xf0e7)
   return actions.map((action): Action => {
-    const isForget = random.chance(FORGET_RATES[action.kind] ?? 0)
-    return isForget ? { ...action, kind: 'forget', operation: 'pull' } : action
+    const isForget = action.kind === 'revoke' && random.chance(0.5)
+    return isForget ? { ...action, kind: 'forget', operation: 'update' } : action
   })
+}
+
+/** What a client does, and what is done before it and since, by itself or by others. The rest of each is that of any action. */
+type Doing = Partial<Action> & { readonly kind: Action['kind']; readonly inMs: number }
+
+const UPDATE = { kind: 'run', operation: 'update', revision: 'late', workMs: 5 } as const
+const LATE: Readonly<Record<string, readonly Doing[]>> = {
+  forget: [
+    { ...UPDATE, inMs: -1_000 },
+    { kind: 'forget', operation: 'update', inMs: 0 },
+    { ...UPDATE, inMs: 3_500 },
+  ],
+  revoke: [
+    { kind: 'run', operation: 'lock', workMs: 5_000, client: 1, inMs: -1_000 },
+    { kind: 'run', operation: 'lock', workMs: 10_000, client: 2, inMs: -500 },
+    { kind: 'revoke', operation: 'lock', inMs: 0 },
+  ],
+  release: [
+    { kind: 'add-reference', inMs: -1_000 },
+    { kind: 'release-reference', inMs: 0 },
+    { kind: 'add-reference', inMs: 3_500 },
+  ],
+  add: [
+    { kind: 'add-reference', inMs: 0 },
+    { kind: 'release-reference', inMs: 3_500 },
+  ],
+}
+
+/**
+ * A server is paused for longer than its client waits, about when the client asks it to change something. The client asks
+ * another one, and something newer is done; then the first goes on. Left to chance, a seed would hardly ever meet it.
+ */
+function lateCopies(seed: number, swarm: Swarm): Pick<Plan, 'actions' | 'faults'> {
+  const random = seededRandom(seed ^ 0x1a7e)
+  const actions: Action[] = []
+  const faults: Fault[] = []
+  if (swarm.servers === 1) return { actions, faults }
+  for (const doings of Object.values(LATE)) {
+    const atMs = 2_000 + random.integer(swarm.lengthMs - 20_000)
+    const resource = `r${random.integer(swarm.resources)}`
+    const client = random.integer(swarm.clients)
+    for (const { inMs, client: offset = 0, ...doing } of doings) {
+      const about = { atMs: atMs + inMs, client: (client + offset) % swarm.clients, by: 'sdk', draw: 0 } as const
+      actions.push({
+        operation: 'lock',
+        node: clientName(client),
+        workMs: 0,
+        ends: 'success',
+        ...doing,
+        ...about,
+        resource,
+      })
+    }
+    const pausedMs = 3_000 + random.integer(6_000)
+    const server = random.integer(swarm.servers)
+    faults.push({ kind: 'pause-server', server, atMs: atMs + random.integer(4 * swarm.latencyMs + 2), forMs: pausedMs })
+  }
+  return { actions, faults }
 }
 
 const CRASHES = 6
