@@ -2,7 +2,9 @@ import { startProcess } from '@baton-lock/test-support/processes'
 import { expect, test } from 'vitest'
 import { PROGRAMS } from './programs.ts'
 
-const programs = (['simulator', 'soak', 'killRestart', 'contentPulls', 'attacks'] as const).map((name) => PROGRAMS[name])
+const programs = (['simulator', 'soak', 'killRestart', 'contentPulls', 'attacks'] as const).map(
+  (name) => PROGRAMS[name],
+)
 
 test.each(programs)('%s explains itself, with an example', async (program) => {
   const { code, stdout } = await startProcess(process.execPath, [program, '--help']).ended

@@ -149,7 +149,9 @@ class KillRestart {
       // Fences are looked at when work begins.
       write: () => true,
       result: (_, number) => ({ call: number }),
-      record: (record) => this.#acknowledged.record(record),
+      record: (record) => {
+        if (record.kind !== 'change') this.#acknowledged.record(record)
+      },
     }
   }
 
