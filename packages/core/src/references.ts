@@ -3,16 +3,25 @@ import { areReferencesInDoubt } from './contradiction.ts'
 import { NOBODY } from './event.ts'
 import { CORE_LIMITS } from './limits.ts'
 import { operationOf } from './policy.ts'
-import { type ChangedReply, type ReferencesReply, refused } from './reply.ts'
+import { type ChangedReply, type ReferencesReply, type Refused, refused } from './reply.ts'
 import { addReference as add, type ReferenceChanges } from './state.ts'
 import { RELEASED_MS, type Turn } from './turn.ts'
 
 export function addReference(turn: Turn, { node, seen }: AddReference): ReferencesReply | ChangedReply {
-  if (areReferencesInDoubt(turn)) return refused('busy')
-  if (!mayReference(turn, node)) return refused('quota-exceeded')
+  if (areReferencesInDoubt(turn)) return refusedForGood(turn, seen, 'busy')
+  if (!mayReference(turn, node)) return refusedForGood(turn, seen, 'quota-exceeded')
   if (seen !== undefined && (turn.resource.changes?.lastRelease ?? Infinity) > seen) return changed(turn)
   reference(turn, node)
   return countOf(turn)
+}
+
+/** A copy that came late would be carried out when the reason has gone, long after its sender was told so. */
+function refusedForGood(turn: Turn, seen: number | undefined, code: 'busy' | 'quota-exceeded'): Refused {
+  if (seen !== undefined) {
+    const last = Math.max(changesOf(turn).last, turn.resource.fence) + 1
+    turn.resource.changes = { last, lastRelease: last }
+  }
+  return refused(code)
 }
 
 export function releaseReference(turn: Turn, { node, seen }: ReleaseReference): ReferencesReply | ChangedReply {

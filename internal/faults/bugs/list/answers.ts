@@ -167,6 +167,13 @@ export const answerBugs: readonly Bug[] = [
     caughtBy: 'simulator',
   },
   {
+    name: 'a late copy adds a reference that was refused',
+    file: `${CORE}/references.ts`,
+    find: 'turn.resource.changes = { last, lastRelease: last }',
+    replace: 'void last',
+    caughtBy: 'simulator',
+  },
+  {
     name: 'a late copy forgets a newer success',
     file: `${CORE}/forget.ts`,
     find: 'success.fence <= fence',

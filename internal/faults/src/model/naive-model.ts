@@ -84,8 +84,10 @@ class NaiveStep extends NaiveAcquire {
       case 'recover':
         return { status: 'done' } as Reply
       case 'add-reference':
-        if (m.held.some((each) => this.rowOf(each)?.dropsReferences)) return no('busy')
-        if (this.context.mayReference === false && !m.references.includes(command.node)) return no('quota-exceeded')
+        // What was refused is not done later either: an earlier copy may still be under way.
+        if (m.held.some((each) => this.rowOf(each)?.dropsReferences)) return this.outdated(command.seen, 'busy')
+        if (this.context.mayReference === false && !m.references.includes(command.node))
+          return this.outdated(command.seen, 'quota-exceeded')
         // What went since may be this very reference: a late copy does not bring it back.
         if (command.seen !== undefined && (!m.numbers || m.numbers.lastRelease > command.seen)) return this.changed()
         this.addReference(command.node)
@@ -100,6 +102,14 @@ class NaiveStep extends NaiveAcquire {
         m.kept = m.kept.filter(({ node }) => node !== command.node)
     }
     return { status: 'references', count: m.references.length } as Reply
+  }
+
+  outdated(seen: number | undefined, code: string): Reply {
+    if (seen !== undefined) {
+      const number = this.nextNumber()
+      this.numbers().lastRelease = number
+    }
+    return no(code)
   }
 
   changed(): Reply {

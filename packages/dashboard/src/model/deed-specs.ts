@@ -1,4 +1,4 @@
-import type { GrantView, ResourceView } from '@baton-lock/core'
+import type { GrantView, KeptView, ResourceView } from '@baton-lock/core'
 import { oneLine } from '@baton-lock/protocol/harmless'
 import type { Deed } from './actions.ts'
 import { cutId } from './cut.ts'
@@ -11,9 +11,10 @@ export function revokeOf({ namespace, resource }: ResourceView, { operation, fen
   }
 }
 
-export function forgetOf({ namespace, resource }: ResourceView, { operation }: { readonly operation: string }): Deed {
+/** Drops the success that is shown, and no newer one. */
+export function forgetOf({ namespace, resource }: ResourceView, { operation, fence }: KeptView): Deed {
   return {
-    request: { type: 'forget', namespace, resource, operation },
+    request: { type: 'forget', namespace, resource, operation, fence },
     about: `${oneLine(operation)} of ${cutId(resource)}`,
   }
 }
