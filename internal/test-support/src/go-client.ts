@@ -10,6 +10,9 @@ interface GoClientOptions {
 
 type Locked = 'acquired' | 'done' | { readonly refused: string }
 
+/** Once it has seen a hand-over, it does not trust the next success: it closes its stream and posts /lock again so much later. */
+const POST_AGAIN_MS = 8
+
 /** The known client of the classic paths, as classic-wire.md describes it, with all of its habits. */
 export class GoClient {
   readonly node: string
@@ -20,6 +23,7 @@ export class GoClient {
   posts = 0
   subscriptions = 0
   #stream: OpenStream | undefined
+  #sawHandOver = false
 
   constructor(world: World, { node, type = 'pull', resource = 'x', named = true }: GoClientOptions) {
     this.#world = world
@@ -30,14 +34,21 @@ export class GoClient {
   }
 
   async lock(): Promise<Locked> {
-    for (;;) {
+    for (let skips = 0; ; ) {
       this.posts++
       const { status, body } = await this.#world.post('/lock', this.#body())
       if (status !== 200 && status !== 403) throw new Error(`POST /lock: ${status}`)
       if (body.error) return { refused: body.error }
       if (body.acquired) return 'acquired'
+      // The first one is ignored.
+      if (body.skip && ++skips > 1) return 'done'
       if (await this.#wait()) return 'done'
     }
+  }
+
+  /** It has been told to wait, and its connection to that server is gone: it subscribes here, and goes on as ever. */
+  async waitAndLock(): Promise<Locked> {
+    return (await this.#wait()) ? 'done' : this.lock()
   }
 
   async unlock(error?: string): Promise<{ status: number; released: boolean }> {
@@ -55,8 +66,13 @@ export class GoClient {
     for (;;) {
       const sinceMs = this.#world.clock.nowMs()
       const event = await this.#firstLine()
+      if (!event.success) this.#sawHandOver = true
       if (this.#world.clock.nowMs() - sinceMs >= 1_000) return false
-      if (event.success) return true
+      if (event.success && !this.#sawHandOver) return true
+      if (event.success) {
+        await new Promise<void>((resolve) => this.#world.clock.after(POST_AGAIN_MS, resolve))
+        return false
+      }
       if (event.node_id === this.node) return false
     }
   }

@@ -56,22 +56,29 @@ export function newWorld(
     ...(options.log && { log: options.log }),
   })
   const app = buildApp({ service, timers: clock, wallMs: () => clock.nowMs(), ...appOptions })
-  let listening: Promise<string> | undefined
-  const url = () => {
-    listening ??= listen(app, { port: 0 })
-    return listening
-  }
   onTestFinished(async () => {
     await app.close()
     await service.close()
   })
+  return worldOf({ app, clock, service, store, statistics })
+}
+
+/** Another server over the same store, or the same one after a restart: it knows nothing but what the store knows. */
+export function serverBeside({ clock, service, store, statistics }: World): World {
+  const app = buildApp({ service, timers: clock, wallMs: () => clock.nowMs() })
+  onTestFinished(() => app.close())
+  return worldOf({ app, clock, service, store, statistics })
+}
+
+function worldOf(parts: Pick<World, 'app' | 'clock' | 'service' | 'store' | 'statistics'>): World {
+  let listening: Promise<string> | undefined
+  const url = () => {
+    listening ??= listen(parts.app, { port: 0 })
+    return listening
+  }
   const send = async (sent: Sent) => exchange(await url(), sent)
   return {
-    app,
-    clock,
-    service,
-    store,
-    statistics,
+    ...parts,
     url,
     send,
     post: (path, body, headers) => send({ method: 'POST', path, body, headers }),

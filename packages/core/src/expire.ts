@@ -1,7 +1,7 @@
 import { isPaused } from './blocking.ts'
 import { endGrant, endHold, rememberEnd } from './end.ts'
 import { endEmptyPause, goOn, leave, passedOver, tell } from './go-on.ts'
-import { keepAnswer } from './memory.ts'
+import { keepAnswer, keepLostPlace } from './memory.ts'
 import { tellProgress } from './progress.ts'
 import { refused } from './reply.ts'
 import type { Entries } from './small-map.ts'
@@ -23,8 +23,10 @@ export function expire(turn: Turn): void {
   resource.answers.forget(nowMs)
   resource.released.forget(nowMs)
   for (let waiter = resource.waiters.due(nowMs); waiter; waiter = resource.waiters.due(nowMs)) {
-    if ((waiter.lease.expiresAtMs ?? Infinity) <= nowMs) leave(turn, waiter)
-    else {
+    if ((waiter.lease.expiresAtMs ?? Infinity) <= nowMs) {
+      if (waiter.classic) keepLostPlace(turn, waiter, passedOver)
+      leave(turn, waiter)
+    } else {
       tell(turn, [waiter], refused('wait-over'))
       endEmptyPause(turn, waiter.operation)
     }

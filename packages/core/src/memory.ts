@@ -1,12 +1,17 @@
 import { type ActorName, isNamed } from './actor.ts'
 import { isContradicted, isInDoubt } from './contradiction.ts'
 import { memoriesToWrite } from './in-memory.ts'
-import { type Answer, refused } from './reply.ts'
-import { type AskName, type KeptAnswer, type Remembered, SHARED_HOLD } from './state.ts'
-import { ANSWER_MS, RELEASED_MS, type Turn } from './turn.ts'
+import { type Answer, type Refused, refused } from './reply.ts'
+import { type AskName, type EndedAsk, type KeptAnswer, LOST_PLACE, type Remembered, SHARED_HOLD } from './state.ts'
+import { ANSWER_MS, RELEASED_MS, REPEAT_MS, type Turn } from './turn.ts'
 
 /** An ask as it is remembered: who asked for what, by which hold id. */
 type AskKey = AskName & ActorName
+
+/** Whether it came by the classic paths. */
+interface ClassicOrNot {
+  readonly classic?: boolean | undefined
+}
 
 /** What the same ask would say once more. One that says otherwise is another ask. */
 interface Said {
@@ -38,13 +43,16 @@ function isOf(turn: Turn, { node }: Memory, { node: wanted, owner }: AskKey): bo
 /**
  * An ask has its final answer. It is kept for it, should it ask again. One with a hold id of its own has ended with it, and
  * a delayed duplicate changes nothing. The shared hold id says nothing of who asks: its answer is given once, and a refusal
- * is not worth keeping, as what asks next is a new ask.
+ * is not given at all, as what asks next is a new ask.
  */
-export function keepAnswer(turn: Turn, ask: AskKey & Said, answer: Answer): void {
+export function keepAnswer(turn: Turn, ask: AskKey & Said & ClassicOrNot, answer: Answer): void {
   const { resource, nowMs } = turn
   const { node, hold, revision, disbelieve } = ask
   const isShared = hold === SHARED_HOLD
-  if (isShared && answer.status === 'refused') return
+  if (isShared && answer.status === 'refused') {
+    if (ask.classic) keepLostPlace(turn, ask, answer)
+    return
+  }
   const kept: KeptAnswer = {
     node,
     revision,
@@ -60,24 +68,42 @@ export function keepAnswer(turn: Turn, ask: AskKey & Said, answer: Answer): void
   }
 }
 
-/** What this ask was told, where it is to be told so again. With the shared hold id that is once. */
-export function keptAnswer(turn: Turn, ask: AskKey & Said): Answer | undefined {
+/** A classic client does not renew, and may look for its place at any server: it learns there that it has to ask again. */
+export function keepLostPlace(turn: Turn, ask: AskKey & Said, answer: Refused): void {
+  const { resource, nowMs } = turn
+  const { operation, owner, node, revision, disbelieve } = ask
+  const untilMs = nowMs + RELEASED_MS
+  const kept: KeptAnswer = { node, revision, disbelieve, answer, after: resource.successes, untilMs }
+  const name = { operation, owner, hold: LOST_PLACE }
+  memoriesToWrite(resource, 'released').set(name, { node, fence: 0, reply: refused('unknown-grant'), kept, untilMs })
+}
+
+/** What this ask was told, where it is to be told so again. With the shared hold id that is once, or for a moment. */
+export function keptAnswer(turn: Turn, ask: AskKey & Said & ClassicOrNot): Answer | undefined {
   const { answers } = turn.resource
   if (answers.size === 0) return undefined
   for (const kept of answers.of(ask)) {
     if (!isOf(turn, kept, ask)) continue
     const isGiven = isGivenAgain(turn, kept, ask)
-    if (!isGiven || ask.hold === SHARED_HOLD) answers.delete(ask, kept)
+    if (isGiven && ask.classic && kept.answer.status === 'skip') repeatForAMoment(turn, ask, kept)
+    else if (!isGiven || ask.hold === SHARED_HOLD) answers.delete(ask, kept)
     if (isGiven) return kept.answer
   }
   return undefined
 }
 
-/** The answer with this fence has been heard: it is not given again. */
+/** The moment begins when it is given for the first time. Memories are set in the order of their ends. */
+function repeatForAMoment({ resource, nowMs }: Turn, ask: AskName, kept: KeptAnswer): void {
+  if (kept.repeatUntilMs !== undefined) return
+  const repeated = { ...kept, repeatUntilMs: nowMs + REPEAT_MS, untilMs: nowMs + ANSWER_MS }
+  memoriesToWrite(resource, 'answers').set(ask, repeated)
+}
+
+/** The answer with this fence has been heard: it is not given again, unless that has begun. */
 export function forgetAnswer(turn: Turn, ask: AskKey, fence: number): void {
   const { answers } = turn.resource
   for (const kept of answers.of(ask)) {
-    const isHeard = 'fence' in kept.answer && kept.answer.fence === fence
+    const isHeard = 'fence' in kept.answer && kept.answer.fence === fence && kept.repeatUntilMs === undefined
     if (isHeard && isOf(turn, kept, ask)) answers.delete(ask, kept)
   }
 }
@@ -105,12 +131,25 @@ export function endedAnswer(turn: Turn, ask: AskKey & Said): Answer | undefined 
 /** The answer that is kept for an ask, for a look at it. */
 export function lookAtAnswer(turn: Turn, ask: AskKey): Answer | undefined {
   const { answers, released } = turn.resource
-  const kept = recall(turn, answers, ask) ?? recall(turn, released, ask)?.kept
-  if (!kept || kept.untilMs <= turn.nowMs) return undefined
+  const ended = recall(turn, released, ask)
+  const kept = recall(turn, answers, ask) ?? ended?.kept ?? lostPlace(turn, ask, ended)
+  if (!kept || endOf(kept) <= turn.nowMs) return undefined
   return isUntrue(turn, ask.operation, kept) || isUnsure(turn, ask.operation, kept) ? undefined : kept.answer
 }
 
+/** That its place was lost, unless it has held a grant since. */
+function lostPlace(turn: Turn, ask: AskKey, ended: EndedAsk | undefined): KeptAnswer | undefined {
+  if (ask.hold !== SHARED_HOLD) return undefined
+  const lost = recall(turn, turn.resource.released, { ...ask, hold: LOST_PLACE })
+  return lost && lost.untilMs > (ended?.untilMs ?? 0) ? lost.kept : undefined
+}
+
+function endOf({ repeatUntilMs = Infinity, untilMs }: KeptAnswer): number {
+  return Math.min(repeatUntilMs, untilMs)
+}
+
 function isGivenAgain(turn: Turn, kept: KeptAnswer, ask: AskKey & Said): boolean {
+  if ((kept.repeatUntilMs ?? Infinity) <= turn.nowMs) return false
   return isRepeated(turn, kept, ask) && !isUnsure(turn, ask.operation, kept)
 }
 

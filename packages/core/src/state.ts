@@ -136,6 +136,8 @@ export interface KeptAnswer {
   readonly answer: Answer
   /** The number of the resource's successes when it was told. */
   readonly after: number
+  /** A classic client has been given it, and until then is given it again. */
+  readonly repeatUntilMs?: number | undefined
   readonly untilMs: number
 }
 
@@ -218,6 +220,9 @@ export interface Resource extends Readonly<{ [Part in keyof ByOperation]: Entrie
 
 /** The hold id of askers that have none of their own. Only this one may be used again after its grant has ended. */
 export const SHARED_HOLD = '-'
+
+/** Under this hold id, which no ask can have, it is kept that a classic client has lost its place. */
+export const LOST_PLACE = ''
 
 /** The parts of a resource that may be large. A store brings its own, or those of `resourceInMemory`. */
 export interface Keeping {

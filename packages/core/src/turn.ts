@@ -84,5 +84,8 @@ export class Turn {
 /** How long an answer is kept for an ask that waited, and the last outcome of a key for those who come late. */
 export const ANSWER_MS = 10_000
 
+/** For so long after the first time, a classic client is told again to skip: the known one ignores that once. */
+export const REPEAT_MS = 2_000
+
 /** How long an ask that has ended is remembered. */
 export const RELEASED_MS = 60_000

@@ -95,14 +95,22 @@ export class NaiveAcquire extends NaiveRules {
     return granted(held)
   }
 
-  /** Of several the oldest counts. One that says something else is another ask, and nothing is kept for it. */
+  /**
+   * Of several the oldest counts. One that says something else is another ask, and nothing is kept for it. A classic client is
+   * told to skip for two seconds, counted from the first time.
+   */
   keptAnswer(ask: Ask): Reply | undefined {
     const { m } = this
     for (const kept of m.answers.filter((each) => isAbout(each, ask))) {
       const takenBack = kept.answer.status === 'refused' && kept.answer.code === 'cancelled'
       const inDoubt = kept.answer.status === 'skip' && this.isContradicted(ask.op)
-      const given = takenBack || (kept.rev === ask.rev && kept.said === ask.said && !inDoubt)
-      if (!given || ask.hold === '-') m.answers = m.answers.filter((each) => each !== kept)
+      const over = kept.repeatUntilMs !== undefined && kept.repeatUntilMs <= this.context.nowMs
+      const given = takenBack || (kept.rev === ask.rev && kept.said === ask.said && !inDoubt && !over)
+      const repeats = given && ask.classic && kept.answer.status === 'skip'
+      if (repeats && kept.repeatUntilMs !== undefined) return kept.answer
+      if (!given || repeats || ask.hold === '-') m.answers = m.answers.filter((each) => each !== kept)
+      const { nowMs } = this.context
+      if (repeats) m.answers.push({ ...kept, repeatUntilMs: nowMs + 2_000, untilMs: nowMs + 10_000 })
       if (given) return kept.answer
     }
     return undefined

@@ -235,8 +235,8 @@ class NaiveStep extends NaiveAcquire {
     return { status: 'cancelled', was: 'granted' } as Reply
   }
 
-  isHeard({ op, owner, node, hold, answer }: Model['answers'][number], asker: HeardAsker): boolean {
-    const isSame = 'fence' in answer && answer.fence === asker.fence
+  isHeard({ op, owner, node, hold, answer, repeatUntilMs }: Model['answers'][number], asker: HeardAsker): boolean {
+    const isSame = 'fence' in answer && answer.fence === asker.fence && repeatUntilMs === undefined
     return op === asker.operation && hold === '-' && this.isNamed({ owner, node: node! }, asker) && isSame
   }
 

@@ -72,7 +72,7 @@ export interface Model {
   numbers?: { last: number; lastRelease: number; of: Record<string, number> }
   /** The last grant of each operation that was begun, where it was revoked. */
   revoked: { op: string; fence: number; node: string; untilMs: number }[]
-  answers: (Memory & Told)[]
+  answers: (Memory & Told & { repeatUntilMs?: number })[]
   /** Asks that have ended. Those that were told so without having had a grant: what, and until when it is said again. */
   released: (Memory & { fence: number; reply: Reply; told?: Told & { untilMs: number } })[]
 }

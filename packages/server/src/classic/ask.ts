@@ -22,13 +22,25 @@ const id = z
   .stringFormat('baton-id', isId, { error: 'must be 1 to 512 bytes of text without control characters' })
   .meta({ minLength: 1, maxLength: 512 })
 
-/** POST /lock and /lock/status. Unknown fields are ignored on the classic paths. */
+/** POST /lock/status. Unknown fields are ignored on the classic paths. */
 export const askSchema = z.object({ type: id, resource_id: id, node_id: id })
+
+/** POST /lock. */
+export const lockSchema = askSchema.extend({
+  force: z
+    .boolean('must be true or false')
+    .nullish()
+    .describe('true: do it even though it has been done; what is kept and the references give no skip'),
+})
 
 /** POST /unlock. */
 export const unlockSchema = askSchema.extend({
   error: z.string('must be text').nullish(),
   success: z.unknown().optional().meta({ type: 'boolean' }),
+  effect: z
+    .literal('none', 'must be "none", or absent')
+    .nullish()
+    .describe('"none": there was nothing to do; waiters skip, and nothing else changes'),
 })
 
 /** The query of GET /lock/subscribe. */
@@ -51,12 +63,18 @@ export function askOf(input: unknown): ClassicAsk {
   return { operation: type, resource: resource_id, node: node_id }
 }
 
+export function lockOf(input: unknown): { readonly ask: ClassicAsk; readonly force: boolean } {
+  const { type, resource_id, node_id, force } = read(lockSchema, input)
+  return { ask: { operation: type, resource: resource_id, node: node_id }, force: force ?? false }
+}
+
 /** An error, or an explicit `"success": false`, is a failure; everything else is success. */
 export function unlockOf(input: unknown): { readonly ask: ClassicAsk; readonly outcome: ReportedOutcome } {
-  const { type, resource_id, node_id, error, success } = read(unlockSchema, input)
+  const { type, resource_id, node_id, error, success, effect } = read(unlockSchema, input)
   const ask = { operation: type, resource: resource_id, node: node_id }
   if (error) return { ask, outcome: { outcome: 'failure', error: error.slice(0, LIMITS.errorChars) } }
-  return { ask, outcome: success === false ? { outcome: 'failure', error: 'failed' } : { outcome: 'success' } }
+  if (success === false) return { ask, outcome: { outcome: 'failure', error: 'failed' } }
+  return { ask, outcome: { outcome: 'success', ...(effect === 'none' && { effect }) } }
 }
 
 /** A key, and the node if one is named. */

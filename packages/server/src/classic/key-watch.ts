@@ -85,6 +85,14 @@ export class KeyWatch {
     return success !== undefined
   }
 
+  /**
+   * The same for one that gives no name, and may have lost its place while it listened nowhere, or at another server: while
+   * nobody holds the key, lines make it ask again.
+   */
+  async catchUp(subscriber: Subscriber): Promise<void> {
+    if (!(await this.replay(subscriber))) this.#nudge()
+  }
+
   tellSuccess(subscriber: Subscriber, success: Success): void {
     if (subscriber.toldFence === success.fence) return
     subscriber.toldFence = success.fence
@@ -140,10 +148,12 @@ export class KeyWatch {
     this.#handOver = undefined
     const { fence, node, atMs } = event
     if (event.skips && event.revision === undefined) this.#announce({ fence, node, atMs })
-    else if (unclaimed?.fence === event.fence) {
-      // Whoever was too late has no place any more, and has to ask anew.
-      const telling = { node: event.node, success: false, error: 'not claimed in time; ask again', atMs: event.atMs }
-      for (const subscriber of this.#subscribers) if (subscriber.node === event.owner) this.tell(subscriber, telling)
+    else {
+      if (unclaimed?.fence === event.fence) {
+        // Whoever was too late has no place any more, and has to ask anew.
+        const telling = { node: event.node, success: false, error: 'not claimed in time; ask again', atMs: event.atMs }
+        for (const subscriber of this.#subscribers) if (subscriber.node === event.owner) this.tell(subscriber, telling)
+      }
       this.#nudge()
     }
   }
@@ -184,9 +194,10 @@ export class KeyWatch {
     }
   }
 
-  /** Somebody who gave no name may have lost its place: a line now and then makes it ask again. */
+  /** Somebody who gave no name may have lost its place: a line now and then makes it ask again, unless the key is held. */
   #nudge(): void {
-    this.#nudges = { left: NUDGES, nextAtMs: this.#service.nowMs() + NUDGE_MS }
+    const nextAtMs = this.#nudges?.nextAtMs ?? this.#service.nowMs() + NUDGE_MS
+    this.#nudges = { left: NUDGES, nextAtMs }
     this.#onOpenEnd()
   }
 

@@ -74,11 +74,6 @@ export class KeyWatches {
     if (nodes?.delete(ask.node) && nodes.size === 0) this.#asked.delete(nameOf(ask))
   }
 
-  /** Whether the last that a node heard from here is that it is queued. */
-  wasQueued(ask: ClassicAsk): boolean {
-    return this.#asked.get(nameOf(ask))?.has(ask.node) ?? false
-  }
-
   close(): void {
     this.#closed = true
     this.#stopRepeating?.()

@@ -2,7 +2,7 @@ import { type Acquire, SHARED_HOLD } from '@baton-lock/core'
 import type { ReplyOf } from '@baton-lock/protocol'
 import type { Answer, Exchange } from '../http/exchange.ts'
 import type { HttpRoute } from '../http/router.ts'
-import { addressOf, askOf, type ClassicAsk, NAMESPACE, unlockOf } from './ask.ts'
+import { addressOf, type ClassicAsk, lockOf, NAMESPACE, unlockOf } from './ask.ts'
 import { PLACE_TTL_MS } from './key-watches.ts'
 import type { ClassicOptions } from './options.ts'
 
@@ -18,14 +18,14 @@ export function lockRoutes({ service, watches, guard }: ClassicOptions): HttpRou
     return { status: 'error' in json ? 403 : 200, json }
   }
   const lock = async ({ asker, body }: Exchange) => {
-    const ask = askOf(body)
-    const facts = guard.checkClassic(asker, { namespace: NAMESPACE })
-    return locked(ask, await service.command(addressOf(ask), acquireOf(ask), facts))
+    const { ask, force } = lockOf(body)
+    const facts = guard.checkClassic(asker, { namespace: NAMESPACE, node: ask.node })
+    return locked(ask, await service.command(addressOf(ask), acquireOf(ask, force), facts))
   }
   const unlock = async ({ asker, body }: Exchange): Promise<Answer> => {
     const { ask, outcome } = unlockOf(body)
-    const facts = guard.checkClassic(asker, { namespace: NAMESPACE })
     const { operation, node } = ask
+    const facts = guard.checkClassic(asker, { namespace: NAMESPACE, node })
     // These clients know no fence: the node is the holder, or it is not.
     const release = { type: 'release', operation, node, owner: node, hold: SHARED_HOLD, ...outcome } as const
     const reply = await service.command(addressOf(ask), release, facts)
@@ -39,7 +39,7 @@ export function lockRoutes({ service, watches, guard }: ClassicOptions): HttpRou
 }
 
 /** A classic ask as a command. A delete always drops the node's own reference. */
-export function acquireOf({ operation, node }: ClassicAsk): Acquire {
+export function acquireOf({ operation, node }: ClassicAsk, force = false): Acquire {
   return {
     type: 'acquire',
     operation,
@@ -49,6 +49,7 @@ export function acquireOf({ operation, node }: ClassicAsk): Acquire {
     classic: true,
     ttlMs: LEASE_MS,
     placeTtlMs: PLACE_TTL_MS,
+    disbelieve: force ? Number.MAX_SAFE_INTEGER : undefined,
     dropReference: operation === 'delete' || undefined,
   }
 }

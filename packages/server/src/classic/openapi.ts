@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { askSchema, unlockSchema } from './ask.ts'
+import { askSchema, lockSchema, unlockSchema } from './ask.ts'
 
 const bodyOf = (schema: z.ZodType) => {
   const { $schema: _, ...body } = z.toJSONSchema(schema, { io: 'input' })
@@ -21,7 +21,7 @@ const responses = {
 /** The classic paths, for /openapi.json. */
 export const classicDescriptions = () => ({
   '/lock': {
-    post: { summary: 'Ask for the lock, ask again, or claim it.', requestBody: bodyOf(askSchema), responses },
+    post: { summary: 'Ask for the lock, ask again, or claim it.', requestBody: bodyOf(lockSchema), responses },
   },
   '/unlock': { post: { summary: 'Report the outcome and let go.', requestBody: bodyOf(unlockSchema), responses } },
   '/lock/subscribe': {

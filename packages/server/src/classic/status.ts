@@ -69,7 +69,7 @@ async function endedStatus(
     case 'failed':
       return failed(standing.error)
     case 'refused':
-      return failed(standing.code)
+      return (await service.lateSkip(addressOf(ask), ask.operation)) ? SUCCEEDED : failed(standing.code)
     case 'nothing':
       return completedStatus(service, ask)
   }

@@ -1,4 +1,4 @@
-import type { Answer, Skip, Standing } from '@baton-lock/core'
+import type { Answer, Refused, Skip, Standing } from '@baton-lock/core'
 import type { Sink } from '@baton-lock/service'
 import type { Exchange } from '../http/exchange.ts'
 import type { HttpRoute } from '../http/router.ts'
@@ -38,7 +38,7 @@ export function subscribeRoutes(options: ClassicOptions): HttpRoute[] {
       stream.onClose(() => watches.leave(key))
       const subscriber: Subscriber = { stream, node, actsFor }
       watch.add(subscriber)
-      if (node === undefined) await watch.replay(subscriber)
+      if (node === undefined) await watch.catchUp(subscriber)
       else await followAsk(options, { watch, subscriber, ask: { ...key, node }, actsFor })
     } catch {
       stream.cut()
@@ -55,7 +55,7 @@ interface Following {
 }
 
 /** What one node is told of its own ask; hand-overs and successes come to it by the watch. Keeps its place. */
-async function followAsk({ service, streams, watches, timers }: ClassicOptions, following: Following): Promise<void> {
+async function followAsk({ service, streams, timers }: ClassicOptions, following: Following): Promise<void> {
   const { watch, subscriber, ask, actsFor } = following
   const { stream } = subscriber
   const heard = ({ fence }: Skip) => void service.heard({ ...placeOf(ask), fence }, { actsFor })
@@ -67,15 +67,13 @@ async function followAsk({ service, streams, watches, timers }: ClassicOptions, 
     }
     if (event.type !== 'state' || event.of !== 'ask') return
     const { standing } = event
-    if (standing.status === 'nothing') tellStranger().catch(() => stream.cut())
+    if (standing.status === 'nothing') watch.replay(subscriber).catch(() => stream.cut())
+    else if (standing.status === 'refused') tellLostPlace(standing).catch(() => stream.cut())
     else if (isAnswer(standing)) tellAnswer(following, standing, service.nowMs())
   }
-  const tellStranger = async () => {
-    const told = await watch.replay(subscriber)
-    // It was queued and has lost its place without hearing of it: it would wait for ever.
-    if (told || !watches.wasQueued(ask)) return
-    const error = 'no longer in line; ask again'
-    watch.tell(subscriber, { node: ask.node, success: false, error, atMs: service.nowMs() })
+  // Kept by the store, so that it is told at any server. A success of the key counts for more: the client ends with it.
+  const tellLostPlace = async (answer: Refused) => {
+    if (!(await watch.replay(subscriber))) tellAnswer(following, answer, service.nowMs())
   }
   const scope = { of: 'ask', ...placeOf(ask) } as const
   const onWaiting = (change: number) => streams.wait(stream, change)
@@ -87,9 +85,13 @@ function tellAnswer({ watch, subscriber, ask: { node } }: Following, answer: Ans
     watch.tellSuccess(subscriber, { fence: answer.fence, node: answer.by ?? node, atMs: answer.atMs ?? atMs })
   } else {
     // Its own id and no success make the client ask again: the answer to that says why.
-    const error = answer.status === 'failed' ? answer.error : answer.code
-    watch.tell(subscriber, { node, success: false, error, atMs })
+    watch.tell(subscriber, { node, success: false, error: errorOf(answer), atMs })
   }
+}
+
+function errorOf(answer: Exclude<Answer, Skip>): string {
+  if (answer.status === 'failed') return answer.error
+  return answer.code === 'passed-over' ? 'no longer in line; ask again' : answer.code
 }
 
 function isAnswer(standing: Standing): standing is Answer {

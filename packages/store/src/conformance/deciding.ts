@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { SHARED_HOLD } from '@baton-lock/core'
 import { durableStep } from '../store.ts'
 import { acquire, type Case, claim, failure, fenceOf, pass, release, success } from './case.ts'
 
@@ -57,6 +58,26 @@ export const deciding: readonly Case[] = [
     const view = await store.read({ namespace: 'default', resource: 'r' })
     assert.equal(view?.waiting, 0)
     assert.deepEqual([...(view?.references ?? [])].sort(), ['a', 'b', 'late'])
+  }),
+  claim('a classic client is told to skip for two seconds', async (store, { clock }) => {
+    const ask = (node: string) => acquire(store, { node, operation: 'update', hold: SHARED_HOLD, classic: true })
+    const statuses = [(await ask('a')).status, (await ask('b')).status]
+    await release(store, { node: 'a', operation: 'update', hold: SHARED_HOLD, ...success })
+    for (const waitMs of [9_000, 0, 1_900, 100]) {
+      await pass(store, clock, waitMs)
+      statuses.push((await ask('b')).status)
+    }
+    assert.deepEqual(statuses, ['granted', 'queued', 'skip', 'skip', 'skip', 'granted'])
+  }),
+  claim('a classic client that has lost its place learns so when it looks', async (store, { clock }) => {
+    const ask = (node: string) => acquire(store, { node, operation: 'update', hold: SHARED_HOLD, classic: true })
+    const look = () => store.standing({ ...at, operation: 'update', node: 'b', owner: 'b', hold: SHARED_HOLD })
+    for (const node of ['a', 'b']) await ask(node)
+    await release(store, { node: 'a', operation: 'update', hold: SHARED_HOLD, ...failure })
+    await pass(store, clock, 50_000)
+    assert.deepEqual(await look(), { status: 'refused', code: 'passed-over' })
+    await pass(store, clock, 60_000)
+    assert.deepEqual(await look(), { status: 'nothing' })
   }),
   claim('the same ask again gets the same grant', async (store) => {
     const fence = fenceOf(await acquire(store, { node: 'a' }))
