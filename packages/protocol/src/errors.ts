@@ -38,8 +38,7 @@ export const errors: Readonly<Record<ErrorCode, ErrorRow>> = {
   'in-use': {
     status: 409,
     retryable: true,
-    meaning:
-      'Nodes still use the resource: it can be deleted when they have dropped their references. A delete drops that of its own node even when it is refused.',
+    meaning: inUse('the operation'),
   },
   'held-by-you': {
     status: 409,
@@ -164,4 +163,18 @@ export interface ErrorBody {
 
 export function errorBody(code: ErrorCode, message: string = errors[code].meaning): ErrorBody {
   return { status: 'refused', code, message }
+}
+
+const DELETE_IN_USE =
+  'Nodes still use the resource: it can be deleted when they have dropped their references. A delete drops that of its own node even when it is refused.'
+
+/** The refusal of an ask: what `in-use` means to it depends on its operation. */
+export function refusalOf(code: ErrorCode, operation: string): ErrorBody {
+  if (code !== 'in-use') return errorBody(code)
+  if (operation === 'delete') return errorBody(code, DELETE_IN_USE)
+  return errorBody(code, inUse(operation))
+}
+
+function inUse(operation: string): string {
+  return `Nodes still use the resource, and ${operation} is refused while they do; ask again when they have dropped their references.`
 }

@@ -1,5 +1,5 @@
 export { formatDuration } from './duration.ts'
-export { type ErrorBody, type ErrorCode, errorBody, errors } from './errors.ts'
+export { type ErrorBody, type ErrorCode, errorBody, errors, refusalOf } from './errors.ts'
 export { eventText, outcomeText } from './event-text.ts'
 export type { GatheredEvent, Place, StatePart, StreamedEvent, WireEvent } from './events.ts'
 export { escapedLine, harmlessJson, oneLine, withEscapes } from './harmless.ts'

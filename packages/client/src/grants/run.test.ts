@@ -1,3 +1,4 @@
+import { completePolicy } from '@baton-lock/core'
 import { settled } from '@baton-lock/store/conformance'
 import { newClientWorld, outcomeOf, work } from '@baton-lock/test-support/client-world'
 import { expect, expectTypeOf, test } from 'vitest'
@@ -241,4 +242,18 @@ test('the result has the type that the callback returns', async () => {
   expectTypeOf(done).toEqualTypeOf<Done<{ bytes: number }>>()
   if (done.status === 'performed') expectTypeOf(done.result).toEqualTypeOf<{ bytes: number }>()
   else expectTypeOf(done.result).toEqualTypeOf<{ bytes: number } | undefined>()
+})
+
+test('an update that is refused while nodes use the resource is told until when, at once and while it waits', async () => {
+  const policy = completePolicy({ namespaces: { default: { updateRequiresNoRef: true } } })
+  const world = newClientWorld({ policy })
+  const [a, b] = [world.client({ node: 'a' }), world.client({ node: 'b' })]
+  const held = await a.baton.acquire('update', digest)
+  const waiting = outcomeOf(b.baton.run('update', digest, () => undefined))
+  await settled()
+  await a.baton.run('pull', digest, () => undefined)
+  await held.fail('no')
+  const refusal = { code: 'in-use', message: expect.stringMatching(/update is refused .* dropped their references/) }
+  expect(await waiting).toMatchObject(refusal)
+  expect(await outcomeOf(b.baton.run('update', digest, () => undefined))).toMatchObject(refusal)
 })

@@ -1,5 +1,5 @@
 import type { Answer, Event, Standing } from '@baton-lock/core'
-import { errorBody, type Place, type ReplyOf } from '@baton-lock/protocol'
+import { type Place, type ReplyOf, refusalOf } from '@baton-lock/protocol'
 import type { ClientParts } from '../client-parts.ts'
 import type { Interrupt } from '../requests/interrupt.ts'
 import { ONLY_HOLD } from '../session/place.ts'
@@ -97,7 +97,7 @@ export class SentAsk implements StreamListener, SessionUser {
         break
       case 'told':
         // An owner that is used again may get the answer to an earlier ask here: then only another request is sure.
-        if (this.#spec.owner === undefined) this.#answer = replyOf(event.answer)
+        if (this.#spec.owner === undefined) this.#answer = replyOf(event.answer, this.place.operation)
         break
     }
     this.#changed()
@@ -126,6 +126,6 @@ export class SentAsk implements StreamListener, SessionUser {
 }
 
 /** The answer of an event, as the reply to the request would have it. */
-function replyOf(answer: Answer): AcquireReply {
-  return answer.status === 'refused' ? errorBody(answer.code) : answer
+function replyOf(answer: Answer, operation: string): AcquireReply {
+  return answer.status === 'refused' ? refusalOf(answer.code, operation) : answer
 }

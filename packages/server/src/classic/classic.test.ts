@@ -1,3 +1,4 @@
+import { completePolicy } from '@baton-lock/core'
 import { logTo } from '@baton-lock/service'
 import { newWorld, quiet } from '@baton-lock/test-support/server-world'
 import { expect, test } from 'vitest'
@@ -181,4 +182,94 @@ test('ids with newlines never reach the log', async () => {
   await post('/lock', body('a\nlevel=error forged'))
   await quiet()
   expect(lines).toEqual([])
+})
+
+test('a node whose copy is gone has the work done again with force', async () => {
+  const { post, service } = newWorld()
+  await post('/lock', body('a'))
+  await post('/unlock', body('a'))
+  expect((await post('/lock', body('b'))).body).toMatchObject({ acquired: false, skip: true })
+  for (const force of [false, null]) expect((await post('/lock', body('b', { force }))).body.skip).toBe(true)
+  expect((await post('/lock', body('b', { force: true }))).body).toMatchObject({ acquired: true, skip: false })
+  // One that waits believes a success that comes meanwhile, and asks again with the same words.
+  expect((await post('/lock', body('c', { force: true }))).body).toMatchObject({ acquired: false, skip: false })
+  await post('/unlock', body('b'))
+  expect((await post('/lock', body('c', { force: true }))).body).toMatchObject({ acquired: false, skip: true })
+  expect((await service.look({ namespace: 'default', resource: 'x' }))?.fence).toBe(2)
+})
+
+test('force does not override the references of a delete', async () => {
+  const { post } = newWorld()
+  await post('/lock', body('a'))
+  await post('/unlock', body('a'))
+  const reply = await post('/lock', body('b', { type: 'delete', force: true }))
+  expect([reply.status, reply.body.acquired]).toEqual([403, false])
+})
+
+test('an unlock with the effect none tells those who waited, and changes nothing else', async () => {
+  const { post, get } = newWorld()
+  const update = (node: string, more: object = {}) => body(node, { type: 'update', ...more })
+  await post('/lock', body('a'))
+  await post('/unlock', body('a', { effect: 'none' }))
+  expect((await get('/v1/resource?resource=x')).body.resource).toMatchObject({ references: [], kept: [] })
+  for (const node of ['a', 'b']) await post('/lock', update(node))
+  await post('/unlock', update('a', { effect: 'none' }))
+  expect((await post('/lock', update('b'))).body.skip).toBe(true)
+})
+
+test.each([
+  ['/lock', { force: 'yes' }, 'force'],
+  ['/unlock', { effect: 'all' }, 'effect'],
+])('%s with %o is a 400 that names the field', async (path, more, field) => {
+  const { post } = newWorld()
+  const { status, body: said } = await post(path, body('a', more))
+  expect([status, said.message]).toEqual([400, expect.stringContaining(field)])
+})
+
+test('force and effect are in the description of the interface', async () => {
+  const { paths } = (await newWorld().get('/openapi.json')).body
+  const fields = (path: string) => paths[path].post.requestBody.content['application/json'].schema.properties
+  expect(Object.keys(fields('/lock'))).toContain('force')
+  expect(Object.keys(fields('/unlock'))).toContain('effect')
+})
+
+test('three types of one resource are three locks side by side', async () => {
+  const { post, service } = newWorld()
+  const types = ['pull', 'update', 'image-layer']
+  for (const type of types) expect((await post('/lock', body(`${type}-1`, { type }))).body.acquired).toBe(true)
+  for (const type of types) {
+    expect((await post('/lock', body(`${type}-2`, { type }))).body).toMatchObject({ acquired: false, skip: false })
+  }
+  await post('/unlock', body('update-1', { type: 'update' }))
+  expect((await post('/lock', body('update-2', { type: 'update' }))).body.skip).toBe(true)
+  expect(await service.counts()).toMatchObject({ grants: 2, waiters: 2 })
+})
+
+test('a delete of what is referenced queues while another delete is held, and is refused when that fails', async () => {
+  const { post } = newWorld()
+  const remove = (node: string, more: object = {}) => body(node, { type: 'delete', ...more })
+  expect((await post('/lock', remove('a'))).body.acquired).toBe(true)
+  await post('/lock', body('c'))
+  await post('/unlock', body('c'))
+  expect(await post('/lock', remove('b'))).toMatchObject({ status: 200, body: { acquired: false, skip: false } })
+  await post('/unlock', remove('a', { error: 'no' }))
+  expect(await post('/lock', remove('b'))).toMatchObject({ status: 403, body: { acquired: false } })
+})
+
+test('a server that requires no references for an update refuses it while there are some, and says until when', async () => {
+  const policy = completePolicy({ namespaces: { default: { updateRequiresNoRef: true } } })
+  const { post, send } = newWorld({ policy })
+  const update = (node: string) => post('/lock', body(node, { type: 'update' }))
+  expect((await update('a')).body.acquired).toBe(true)
+  await post('/unlock', body('a', { type: 'update' }))
+  await post('/lock', body('b'))
+  await post('/unlock', body('b'))
+  const { status, body: said } = await update('a')
+  expect([status, said.acquired]).toEqual([403, false])
+  expect(said.error).toMatch(/update is refused while .* dropped their references/)
+  expect(said.error).not.toMatch(/delete/i)
+  const v1 = await post('/v1/acquire', { operation: 'update', resource: 'x', node: 'a' })
+  expect(v1).toMatchObject({ status: 409, body: { code: 'in-use', message: said.error } })
+  await send({ method: 'POST', path: '/v1/references/release', body: { resource: 'x', node: 'b' } })
+  expect((await update('a')).body.acquired).toBe(true)
 })

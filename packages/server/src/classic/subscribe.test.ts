@@ -269,3 +269,22 @@ test('a store that is away when a subscriber comes costs it the stream, not the 
   await world.post('/unlock', body('a'))
   for (const stream of [early, back]) await stream.until(() => stream.events().length === 1)
 })
+
+test('streams of one type hear nothing of another', async () => {
+  const world = newWorld()
+  const types = ['pull', 'update', 'delete', 'image-layer']
+  const streams = new Map<string, Awaited<ReturnType<World['stream']>>>()
+  for (const type of types) {
+    for (const node of ['a', 'b']) await world.post('/lock', body(node, { type }))
+    streams.set(type, await world.stream(`/lock/subscribe?type=${type}&resource_id=x`))
+  }
+  await world.post('/unlock', body('a', { type: 'update' }))
+  await world.post('/unlock', body('a', { type: 'image-layer', error: 'no' }))
+  const heard = (type: string) => streams.get(type)!.events()
+  await streams.get('update')!.until(() => heard('update').length > 0)
+  await streams.get('image-layer')!.until(() => heard('image-layer').length > 0)
+  await quiet()
+  expect(heard('update')).toMatchObject([{ type: 'update', node_id: 'a', success: true }])
+  expect(heard('image-layer')).toMatchObject([{ type: 'image-layer', node_id: 'b', success: false }])
+  expect([heard('pull'), heard('delete')]).toEqual([[], []])
+})

@@ -6,6 +6,7 @@ import {
   jsonBytes,
   type ReplyOf,
   type RequestType,
+  refusalOf,
   type ServiceRequest,
 } from '@baton-lock/protocol'
 import type { Address, StepReply, Store } from '@baton-lock/store/store'
@@ -157,9 +158,10 @@ export class Steps {
   }
 
   /** `undefined`: that of the code. */
-  #messageOf({ type }: Step, code: ErrorCode): string | undefined {
+  #messageOf({ type, command }: Step, code: ErrorCode): string | undefined {
     if (code === 'too-large')
       return `The result is larger than ${this.#options.resultLimit} bytes; send resultOmitted in its place, or raise the server's result_limit.`
+    if (command.type === 'acquire') return refusalOf(code, command.operation).message
     return type === 'add-reference' && code === 'busy' ? REFERENCES_BUSY : undefined
   }
 

@@ -199,5 +199,5 @@ function explained(error: unknown, { operation, resource, namespace }: CommandRu
   const shown = `\`baton refs list ${resource}${where}\` shows them`
   return operation === 'delete'
     ? new Exit(code, `${what}: other nodes use it, ${shown}; the reference of this node, if it had one, was dropped`)
-    : new Exit(code, `${what}: nodes use it, ${shown}`)
+    : new Exit(code, `${what}: nodes use it, ${shown}; ask again when they have dropped their references`)
 }
