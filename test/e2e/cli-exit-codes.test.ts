@@ -62,6 +62,10 @@ describe.concurrent('baton run exits', () => {
     ['a bad duration', ['run', 'pull', 'x', '--wait', 'soon', ...sh('')]],
     ['a ttl out of range', ['run', 'pull', 'x', '--ttl', '1ms', ...sh('')]],
     ['a bad exit code', ['run', 'pull', 'x', '--skip-exit', '300', ...sh('')]],
+    [
+      'one exit code for a failure and for nothing to do',
+      ['run', 'pull', 'x', '--permanent-exit', '7', '--no-effect-exit', '7', ...sh('')],
+    ],
     ['an operation that the table does not have', ['run', 'fly', 'x', ...sh('')]],
     ['an id with a newline', ['run', 'pull', 'x\ny', ...sh('')]],
     ['a server that is no URL', ['run', 'pull', 'x', '--server', 'localhost', ...sh('')]],

@@ -1,6 +1,6 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { serverOfFile, until } from './cli-process.ts'
+import { baton, serverOfFile, until } from './cli-process.ts'
 
 const { server, folder } = serverOfFile()
 
@@ -56,6 +56,66 @@ describe('baton run', () => {
     const script = 'echo $BATON_OPERATION $BATON_RESOURCE $BATON_NODE $BATON_FENCE'
     const { stdout } = await server.baton('run', 'lock', 'seen', '--node', 'node-a', ...sh(script))
     expect(stdout).toBe('lock seen node-a 1\n')
+  })
+
+  test('the command sees which attempt it is, and how the one before it ended', async () => {
+    const script = 'env | grep -E "^BATON_(ATTEMPT|PREVIOUS|WAITERS)" | sort'
+    const first = server.start('run', 'pull', 'again', '--node', 'a', ...holding('again', 'exit 3'))
+    await begun('again')
+    const second = server.start('run', 'pull', 'again', '--node', 'b', ...sh(script))
+    await waiting('again', 1)
+    writeFileSync(folder.path('again.go'), '')
+    expect((await first.ended).code).toBe(3)
+    expect((await second.ended).stdout).toBe(
+      'BATON_ATTEMPT=2\nBATON_PREVIOUS_ERROR=exit code 3\nBATON_PREVIOUS_NODE=a\nBATON_PREVIOUS_OUTCOME=failure\n',
+    )
+    // What a command around it had seen is not its own.
+    const env = { BATON_PREVIOUS_NODE: 'x', BATON_PREVIOUS_ERROR: 'x', BATON_WAITERS_FILE: '/x', BATON_ATTEMPT: '9' }
+    const own = await baton(['run', 'pull', 'afresh', ...sh(script)], { ...env, BATON_SERVER: server.url })
+    expect(own.stdout).toBe('BATON_ATTEMPT=1\n')
+  })
+
+  test('a delete sees who waits, in a file of its own that goes with it', async () => {
+    const out = folder.path('waiters')
+    const removal = sh(
+      `echo $$ > ${folder.path('gone')}; while [ ! -e ${folder.path('gone.go')} ]; do sleep 0.05; done; ` +
+        `ls -l $BATON_WAITERS_FILE; cat $BATON_WAITERS_FILE > ${out}; echo $BATON_WAITERS_FILE`,
+    )
+    const blocker = server.start('run', 'delete', 'wanted', '--node', 'x', ...holding('blocker', 'exit 1'))
+    await begun('blocker')
+    const first = server.start('run', 'delete', 'wanted', '--node', 'a', ...removal)
+    await waiting('wanted', 1)
+    const second = server.start('run', 'delete', 'wanted', '--node', 'b', ...sh('exit 0'))
+    await waiting('wanted', 2)
+    writeFileSync(folder.path('gone.go'), '')
+    writeFileSync(folder.path('blocker.go'), '')
+    await blocker.ended
+    const { code, stdout } = await first.ended
+    await second.ended
+    expect(code).toBe(0)
+    expect(
+      folder
+        .read('waiters')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([{ operation: 'delete', node: 'b', sinceMs: expect.any(Number) }])
+    expect(stdout).toMatch(/^-rw-------/)
+    expect(existsSync(stdout.trim().split('\n').at(-1)!)).toBe(false)
+  })
+
+  test('--no-effect-exit: there was nothing to do, so nothing is kept, and the code is that of the command', async () => {
+    const pull = (script: string) =>
+      server.baton('run', 'pull', 'nothing', '--node', 'a', '--no-effect-exit', '7', ...sh(script))
+    expect((await pull('exit 7')).code).toBe(7)
+    const { stdout } = await server.baton('status', 'nothing', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({
+      kept: [],
+      references: [],
+      recent: [{ outcome: { outcome: 'success', effect: 'none' } }],
+    })
+    expect((await pull('echo ran')).stdout).toBe('ran\n')
+    expect((await pull('echo ran')).stdout).toBe('')
   })
 
   test('another revision is other work, --force does it again', async () => {

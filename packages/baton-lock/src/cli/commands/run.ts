@@ -4,6 +4,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import type { CommandDefinition, DefineCommand, Flag } from '../command.ts'
 import { type ConnectionFlags, chosenBy, withBaton } from '../connection.ts'
 import type { CliContext } from '../context.ts'
+import { UsageError } from '../exit.ts'
 import { say } from '../print/say.ts'
 import { type CommandRun, runCommand } from '../run/command-run.ts'
 import { parseDuration } from '../values.ts'
@@ -16,6 +17,8 @@ interface RunFlags extends ConnectionFlags {
   readonly revision?: string
   readonly force?: boolean
   readonly permanentExit?: readonly number[]
+  /** Of `--no-effect-exit`: commander takes `--no-` for the negation of a flag, which is true if it is not given. */
+  readonly effectExit?: number | true
   readonly skipExit?: number
   readonly unavailable?: WhenUnavailable
 }
@@ -126,6 +129,11 @@ const SKIP_FLAGS: readonly Flag[] = [
     'an exit code after which no other try would do better; repeatable',
     (text, before: readonly number[] = []) => [...before, exitCode(text)],
   ],
+  [
+    '--no-effect-exit <code>',
+    'an exit code that says: there was nothing to do; a success that changes nothing',
+    exitCode,
+  ],
   ['--skip-exit <code>', 'the exit code when skipped (default: 0)', exitCode],
 ]
 
@@ -136,7 +144,9 @@ function exitCode(text: string): number {
 
 /** Scripts rely on these. */
 const EXIT_CODES = `
-The command sees BATON_OPERATION, BATON_RESOURCE, BATON_NODE and BATON_FENCE.
+The command sees BATON_OPERATION, BATON_RESOURCE, BATON_NODE, BATON_FENCE and BATON_ATTEMPT; after a failure
+BATON_PREVIOUS_NODE, BATON_PREVIOUS_OUTCOME and BATON_PREVIOUS_ERROR; in a delete BATON_WAITERS_FILE, a line of JSON for each
+who waits for the resource.
 
 Exit codes: the command's own when it ran (128+n when a signal ended it, 127 when there is none of that name);
   64 usage; 69 no server or store answers; 70 the grant was lost while the command ran; 75 busy, or the wait was over;
@@ -152,6 +162,11 @@ type What = Pick<CommandRun, 'intent' | 'operation' | 'resource' | 'command'> & 
 function runWith(flags: RunFlags, what: What, context: CliContext): Promise<number> {
   const ttlLimits = { minMs: LIMITS.ttlMinMs, maxMs: LIMITS.ttlMaxMs }
   const ttlMs = flags.ttl === undefined ? undefined : parseDuration(flags.ttl, ttlLimits)
+  const noEffectExit = flags.effectExit === true ? undefined : flags.effectExit
+  if (noEffectExit !== undefined && flags.permanentExit?.includes(noEffectExit))
+    throw new UsageError(
+      `exit code ${noEffectExit} cannot be both a failure (--permanent-exit) and nothing to do (--no-effect-exit)`,
+    )
   const choice = { whenUnavailable: flags.unavailable, ...(ttlMs !== undefined && { ttlMs }) }
   const commandRun: CommandRun = {
     keepMs: undefined,
@@ -162,6 +177,7 @@ function runWith(flags: RunFlags, what: What, context: CliContext): Promise<numb
     revision: flags.revision,
     force: flags.force ?? false,
     permanentExits: flags.permanentExit ?? [],
+    noEffectExit,
     skipExit: flags.skipExit ?? 0,
   }
   return withBaton(flags, context, (baton) => runCommand(baton, commandRun, context), choice)

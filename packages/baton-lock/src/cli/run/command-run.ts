@@ -1,17 +1,11 @@
-import {
-  type Baton,
-  BatonError,
-  type Done,
-  GrantLostError,
-  type LockOptions,
-  type RunContext,
-} from '@baton-lock/client'
+import { type Baton, BatonError, type Done, GrantLostError, type LockOptions } from '@baton-lock/client'
 import type { Json } from '@baton-lock/core'
 import type { CliContext } from '../context.ts'
 import { EXIT, Exit, exitOf } from '../exit.ts'
 import { exitOfSignal, hearing, isStop, type PassedSignal, passedSignals } from '../interrupt.ts'
 import { say } from '../print/say.ts'
 import { type Child, type ChildEnd, deathSignalWorks, startChild } from './child.ts'
+import { type CommandGrant, environmentOf } from './environment.ts'
 import { WaitingLine } from './waiting-line.ts'
 
 export interface CommandRun {
@@ -29,6 +23,8 @@ export interface CommandRun {
   /** How long a success is good; absent: as the table says. */
   readonly keepMs: number | undefined
   readonly permanentExits: readonly number[]
+  /** The exit code of a CMD that had nothing to do: a success that changes nothing. */
+  readonly noEffectExit: number | undefined
   readonly skipExit: number
 }
 
@@ -47,22 +43,28 @@ export async function runCommand(baton: Baton, run: CommandRun, context: CliCont
   let child: Child | undefined
   let hasRun = false
   let stoppedBy: PassedSignal | undefined
+  let exit: number = EXIT.ok
   const onSignal = (signal: PassedSignal) => {
     if (isStop(signal)) stoppedBy ??= signal
     if (!child) {
       if (stoppedBy) giveUp.abort()
     } else if (!(onTerminal() && SENT_BY_TERMINAL.has(signal))) child.kill(signal)
   }
-  const perform = async (grant: Pick<RunContext, 'node' | 'fence' | 'signal'>) => {
+  const perform = async (grant: CommandGrant) => {
     line.end()
     const diesWithUs = await canDieWithUs
-    if (stoppedBy) throw new Error(`stopped by ${stoppedBy}`)
-    const env = environmentOf(run, grant, context.env)
-    child = startChild(run.command, { env, ownGroup: !onTerminal(), diesWithUs })
-    hasRun = child.pid !== undefined
+    const { env, remove } = await environmentOf(run, grant, context.env)
     try {
-      return outcomeOf(await endOf(child, grant.signal), run)
+      if (stoppedBy) throw new Error(`stopped by ${stoppedBy}`)
+      grant.signal.throwIfAborted()
+      child = startChild(run.command, { env, ownGroup: !onTerminal(), diesWithUs })
+      hasRun = child.pid !== undefined
+      const end = await endOf(child, grant.signal)
+      exit = exitOfSuccess(end, run)
+      if (exit === run.noEffectExit) grant.noEffect?.()
+      return undefined
     } finally {
+      remove()
       child = undefined
       if (stoppedBy) giveUp.abort()
     }
@@ -76,7 +78,7 @@ export async function runCommand(baton: Baton, run: CommandRun, context: CliCont
   try {
     const done = await hearing(onSignal, () => call(baton, run, perform, report), passedSignals)
     if (done === 'stopped') return exitOfSignal(stoppedBy ?? 'SIGTERM')
-    if (done?.status !== 'skipped') return EXIT.ok
+    if (done?.status !== 'skipped') return exit
     line.end()
     say(context.stderr, `skipped: ${skipText(run, done)}`)
     return run.skipExit
@@ -92,7 +94,7 @@ export async function runCommand(baton: Baton, run: CommandRun, context: CliCont
 async function call(
   baton: Baton,
   { intent, operation, resource, keepMs, revision, force, ...run }: CommandRun,
-  perform: (grant: Pick<RunContext, 'node' | 'fence' | 'signal'>) => Promise<undefined>,
+  perform: (grant: CommandGrant) => Promise<undefined>,
   report: Pick<LockOptions, 'signal' | 'onQueued' | 'onProgress' | 'placeEveryMs'>,
 ): Promise<Done<undefined> | 'stopped' | undefined> {
   const waiting = {
@@ -120,20 +122,6 @@ async function call(
 
 function onTerminal(): boolean {
   return process.stdin.isTTY === true
-}
-
-function environmentOf(
-  run: CommandRun,
-  grant: Pick<RunContext, 'node' | 'fence'>,
-  env: NodeJS.ProcessEnv,
-): NodeJS.ProcessEnv {
-  return {
-    ...env,
-    BATON_OPERATION: run.operation,
-    BATON_RESOURCE: run.resource,
-    BATON_NODE: grant.node,
-    BATON_FENCE: String(grant.fence),
-  }
 }
 
 /** Waits for CMD. When the grant is lost CMD is asked to end, and made to if it does not. */
@@ -165,11 +153,12 @@ class CommandFailed extends Error {
   }
 }
 
-function outcomeOf(end: ChildEnd, { permanentExits, command }: CommandRun): undefined {
+/** The exit code of a CMD that has succeeded. Throws if it has not. */
+function exitOfSuccess(end: ChildEnd, { permanentExits, noEffectExit, command }: CommandRun): number {
   switch (end.how) {
     case 'exited': {
       const { code } = end
-      if (code === 0) return undefined
+      if (code === EXIT.ok || code === noEffectExit) return code
       throw new CommandFailed({ code, error: `exit code ${code}`, permanent: permanentExits.includes(code) })
     }
     case 'killed':
