@@ -19,6 +19,8 @@ const hold = `hold-${SECRET}`
 const FORGING = 'x"}{"level":"error","message":"forged"} 2026-01-01T00:00:00.000Z ERROR forged=1 \u202e\u2066'
 /** And like this it may not. */
 const CONTROLLING = 'x\n{"level":"error","message":"forged"}\r\n\u001b[2J\u009b\u2028\u0000'
+/** An error is any text, and is logged. */
+const FAILURE = CONTROLLING + FORGING
 
 /** Everything that can be asked, about these ids. */
 const asked: Readonly<Record<RequestType, (id: string) => object>> = {
@@ -36,7 +38,7 @@ const asked: Readonly<Record<RequestType, (id: string) => object>> = {
   renew: (id) => ({ namespace: id, operation: 'lock', resource: id, owner: id, fence: 1 }),
   release: (id) => ({
     ...{ namespace: id, operation: 'lock', resource: id, node: id, owner: id, hold, fence: 1 },
-    ...{ outcome: 'failure', error: `${id} ${SECRET}` },
+    ...{ outcome: 'failure', error: FAILURE },
   }),
   cancel: (id) => ({ namespace: id, operation: 'lock', resource: id, owner: id, hold }),
   revoke: (id) => ({ namespace: id, operation: 'lock', resource: id }),
@@ -94,7 +96,7 @@ async function askElsewhere(world: World, id: string): Promise<void> {
   const query = `?${new URLSearchParams(classic)}`
   await world.post('/lock', classic, headers)
   await world.get(`/lock/status${query}`, headers)
-  await world.post('/unlock', { ...classic, error: SECRET }, headers)
+  await world.post('/unlock', { ...classic, error: FAILURE }, headers)
   for (const path of [`/lock/subscribe${query}`, `/v1/events?${new URLSearchParams({ namespace: id, resource: id })}`])
     (await world.stream(path, { ...headers, 'baton-session': session })).close()
   await world.get(`/${SECRET}/${encodeURIComponent(id)}?token=${SECRET}`, headers)
@@ -133,6 +135,7 @@ async function wholeLog(format: 'json' | 'pretty'): Promise<string[]> {
 
 /** So much is in it at least: otherwise nothing was shown by what is not. */
 const EXPECTED = [
+  'work failed',
   'granted',
   'grant ended',
   'session opened',
@@ -154,6 +157,7 @@ test('as JSON, nothing that others sent ends a line, forges an entry or lets any
   expect(EXPECTED.filter((message) => !entries.some((entry) => entry.message === message))).toEqual([])
   expect(entries.filter(({ message }) => message === 'forged')).toEqual([])
   expect(entries.some(({ resource }) => resource === FORGING)).toBe(true)
+  expect(entries.some(({ message, error }) => message === 'work failed' && error === FAILURE)).toBe(true)
 })
 
 test('for people, the same', async () => {

@@ -8,6 +8,7 @@ import type { Statistics } from '../statistics/statistics.ts'
 import type { Timers } from '../timers/timers.ts'
 import { CatchUp, type Piecewise, type Sink } from './catch-up.ts'
 import { EventBuffer } from './event-buffer.ts'
+import { FailureLog } from './failure-log.ts'
 import { FanOut, hasHeard, type Listener, type Scope } from './fan-out.ts'
 import { PlaceKeeper } from './place-keeper.ts'
 import { stateOf } from './state.ts'
@@ -52,6 +53,7 @@ export class Listening {
   readonly #statistics: Statistics | undefined
   readonly #onNews: () => void
   readonly #log: Log
+  readonly #failures: FailureLog
   readonly #unsubscribe: () => void
   readonly #lastId = () => this.#events.lastId
   /** There was a listener that may come back and ask for missed events. */
@@ -68,6 +70,7 @@ export class Listening {
     this.#statistics = statistics
     this.#onNews = onNews
     this.#log = log
+    this.#failures = new FailureLog(log, timers)
     this.#unsubscribe = store.subscribe(
       (event, elsewhere) => this.#send(event, elsewhere),
       () => void this.#tellAnew(),
@@ -119,6 +122,7 @@ export class Listening {
 
   stop(): void {
     this.#unsubscribe()
+    this.#failures.stop()
     this.#places.stop()
   }
 
@@ -138,6 +142,7 @@ export class Listening {
     if (this.#hasResumable) this.#events.add(addressed)
     else this.#events.pass()
     if (this.#log.isDebug && !elsewhere) logEvent(this.#log, addressed.event)
+    if (!elsewhere) this.#failures.note(addressed.event)
     const heard = this.#fanOut.send(addressed, this.#lastId)
     if (heard.length > 0) this.#forgetHeard(addressed.event, heard)
     this.#onNews()
