@@ -15,7 +15,18 @@ export interface ActorName {
 
 /** Who may act for whom is decided here and nowhere else. */
 export function mayActFor({ actsFor }: Facts, node: string): boolean {
-  return actsFor === undefined || actsFor.includes(node)
+  return actsFor === undefined || actsFor.includes(node) || actsFor.some((pattern) => matchesNode(pattern, node))
+}
+
+/** A pattern is the id of a node, or the beginning of ids and `*`. */
+export function matchesNode(pattern: string, node: string): boolean {
+  const prefix = nodePrefix(pattern)
+  return prefix === undefined ? pattern === node : node.startsWith(prefix)
+}
+
+/** How the nodes of a pattern begin; `undefined` if it is the id of one. */
+export function nodePrefix(pattern: string): string | undefined {
+  return pattern.endsWith('*') ? pattern.slice(0, -1) : undefined
 }
 
 export function isNamed(facts: Facts, actor: Actor, name: ActorName): boolean {

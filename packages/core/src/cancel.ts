@@ -12,7 +12,7 @@ export function cancel(turn: Turn, command: Cancel): CancelReply {
   if (isOnlyOthers(turn, operation, command)) return refused('forbidden')
   const grant = grantOf(turn, operation, command)
   const waiter = waiterOf(turn, operation, command, (each) => each.hold === hold)
-  // The ask itself may still be on its way: when it arrives, it finds that it was taken back.
+  // The ask itself may still be on its way: when it arrives, it finds that it was taken back. A pattern stands for its nodes.
   const nodes = command.node === undefined ? (turn.actsFor ?? [undefined]) : [command.node]
   for (const node of nodes) keepAnswer(turn, { ...command, node }, refused('cancelled'))
 

@@ -1,4 +1,4 @@
-export { type ActorName, mayActFor } from './actor.ts'
+export { type ActorName, mayActFor, nodePrefix } from './actor.ts'
 export type * from './command.ts'
 export { type Blocked, type Contention, contentionOf, type Holder, type PlacesOfSession } from './contention.ts'
 export { Deadlines, type Indexes } from './deadlines.ts'

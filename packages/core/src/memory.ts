@@ -1,4 +1,4 @@
-import { type ActorName, isNamed } from './actor.ts'
+import { type ActorName, isNamed, matchesNode } from './actor.ts'
 import { isContradicted, isInDoubt } from './contradiction.ts'
 import { memoriesToWrite } from './in-memory.ts'
 import { type Answer, type Refused, refused } from './reply.ts'
@@ -35,9 +35,10 @@ interface Memory {
   readonly untilMs: number
 }
 
-/** What names no node is anybody's: a cancellation by one who may act for all. */
+/** A cancellation may be of nobody's node, by one who may act for all, or of a pattern, by one whose token has that. */
 function isOf(turn: Turn, { node }: Memory, { node: wanted, owner }: AskKey): boolean {
-  return node === undefined || isNamed(turn, { node, owner }, { node: wanted, owner })
+  if (node === undefined || isNamed(turn, { node, owner }, { node: wanted, owner })) return true
+  return wanted !== undefined && matchesNode(node, wanted)
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Grant, Resource, Waiter } from './state.ts'
 
 /** What only whoever carries a command knows of the one that gave it. */
 export interface Facts {
-  /** The nodes that the asker may act for; absent: all of them. */
+  /** The nodes that the asker may act for, by their ids or by patterns (`api-*`); absent: all of them. */
   readonly actsFor?: readonly string[] | undefined
   /** False: so many wait in all that nobody else may stand in line. */
   readonly mayQueue?: boolean | undefined

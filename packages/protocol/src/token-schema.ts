@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { idSchema } from './id-schema.ts'
 
 const NEEDS_NODES = 'a token of the role node acts for the nodes that it names; write nodes = ["node-a"]'
+const NO_PATTERN =
+  'is not supported; write the name of a node ("node-a"), the beginning of names ("api-*"), or "*" for every node'
 const ONE_OF_TWO = 'an entry has either sha256, of a token, or certificate, of a client; write one of them'
 const NO_CERTIFICATE =
   'must be "CN=node-a" (the common name of its subject), "DNS:node-a.example" or "URI:spiffe://…" (an alternative name), ' +
@@ -26,6 +28,11 @@ const time = z
   )
   .meta({ type: 'string', format: 'date-time' })
 
+/** The name of a node, or the beginning of names. What looks like another pattern would be taken literally, and match nothing. */
+const nodePattern = idSchema.regex(/^[^*?[\]{}]*\*?$/, {
+  error: ({ input }) => `${JSON.stringify(input)} ${NO_PATTERN}`,
+})
+
 /** Names of machines are the same in capitals, and fingerprints are written with colons and without. */
 const certificate = z
   .string()
@@ -49,7 +56,11 @@ const tokenSchema = z
       .describe('the SHA-256 of the token; the token itself is kept nowhere'),
     certificate: certificate.optional().describe('in place of a token: who shows this certificate acts as this entry'),
     role: z.enum(['node', 'observe', 'admin']).describe('acts for its nodes; only reads; may do everything'),
-    nodes: z.array(idSchema).min(1, NEEDS_NODES).optional().describe('the nodes that a `node` token acts for'),
+    nodes: z
+      .array(nodePattern)
+      .min(1, NEEDS_NODES)
+      .optional()
+      .describe('the nodes that a `node` token acts for; `api-*`: all whose ids begin so; `*`: all'),
     namespace: idSchema.optional().describe('only there; everywhere where absent'),
     created: time.optional().describe('when it was made; for people'),
     expires: time.optional().describe('not good from then on; absent: good until it is removed'),

@@ -222,6 +222,9 @@ export interface Store {
   /** The number of live sessions of a node. Cheap. Absent if they would have to be counted. */
   sessionsOf?(node: string): number
 
+  /** The same of all nodes whose ids begin so. Looks at every node that has a session. */
+  sessionsOfPrefix?(prefix: string): number
+
   close(): Promise<void>
 }
 

@@ -162,5 +162,11 @@ function granted({ fence, attempt, previous, holds }: Held): Reply {
 }
 
 function isAbout(memory: Memory, { op, owner, hold, node }: Ask): boolean {
-  return memory.op === op && memory.owner === owner && memory.hold === hold && (memory.node ?? node) === node
+  return memory.op === op && memory.owner === owner && memory.hold === hold && isMeant(memory.node ?? node, node)
+}
+
+/** `api-*` means every node whose name begins so; anything else means one node. */
+export function isMeant(pattern: string, node: string): boolean {
+  const [start = '', rest] = pattern.split('*')
+  return rest === undefined ? node === start : node.startsWith(start)
 }

@@ -15,7 +15,7 @@ import type {
   Reply,
   SessionLost,
 } from '@baton-lock/core'
-import { NaiveAcquire } from './naive-acquire.ts'
+import { isMeant, NaiveAcquire } from './naive-acquire.ts'
 import { no } from './naive-rules.ts'
 import type { Actor, Ask, Lease, Model, ModelContext } from './naive-state.ts'
 
@@ -119,7 +119,7 @@ class NaiveStep extends NaiveAcquire {
   // Who may act.
 
   mayActFor(node: string): boolean {
-    return this.context.actsFor?.includes(node) ?? true
+    return this.context.actsFor?.some((pattern) => isMeant(pattern, node)) ?? true
   }
 
   isNamed(actor: Actor, { owner, node }: Name): boolean {

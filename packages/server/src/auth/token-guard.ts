@@ -64,7 +64,7 @@ export class TokenGuard implements Guard {
       throw forbidden(namespaceRule(token.namespace))
     const facts = factsOf(token)
     // The step says so too; here it is known before anything of a batch is done.
-    if (token.role === 'node' && acts(asked) && !mayActFor(facts, asked.node)) throw forbidden(NODE_RULE)
+    if (token.role === 'node' && acts(asked) && !mayActFor(facts, asked.node)) throw notItsNode(token, asked.node)
     return facts
   }
 
@@ -79,7 +79,7 @@ export class TokenGuard implements Guard {
   checkClassic(asker: Asker, { namespace, node }: { namespace: string; node?: string | undefined }): Facts {
     const token = this.#known(asker)
     if ((token.namespace ?? namespace) !== namespace) throw forbidden(namespaceRule(token.namespace ?? ''))
-    if (token.role === 'node' && node !== undefined && !mayActFor(factsOf(token), node)) throw forbidden(NODE_RULE)
+    if (token.role === 'node' && node !== undefined && !mayActFor(factsOf(token), node)) throw notItsNode(token, node)
     return factsBy(asker, token)
   }
 
@@ -120,7 +120,6 @@ export class UnknownToken extends Refusal {
 const NOT_KNOWN = 'The server does not know this token; send one of those that it was given.'
 const UNKNOWN_CERTIFICATE =
   'The server has no entry for this certificate; send a token, or have one written: `certificate` in its [[tokens]].'
-const NODE_RULE = 'The token does not act for this node.'
 const ALL_NAMESPACES = 'This tells of all namespaces, and the token is for one.'
 const READS_ONLY = 'An observe token only reads.'
 
@@ -151,6 +150,15 @@ function namespaceRule(namespace: string): string {
 
 function forbidden(message: string): Refusal {
   return new Refusal('forbidden', message)
+}
+
+/** A token may have thousands of nodes. */
+const NODES_NAMED = 10
+
+function notItsNode({ nodes = [] }: NamedToken, node: string): Refusal {
+  const named = nodes.slice(0, NODES_NAMED).map((one) => JSON.stringify(one))
+  const more = nodes.length > NODES_NAMED ? ` and ${nodes.length - NODES_NAMED} more` : ''
+  return forbidden(`The token does not act for ${JSON.stringify(node)}, but for ${named.join(', ')}${more}.`)
 }
 
 /** Whether the node that it names is one that it acts for, and not one that it looks for. */

@@ -75,6 +75,48 @@ test('a node token acts for its nodes and nobody else', async () => {
   expect(await said('/v1/forget', { operation: 'pull', resource: 'x' })).toBe(200)
 })
 
+test('a token acts for every node whose name begins as its pattern does', async () => {
+  const patterns: Token[] = [
+    { sha256: sha256('apis'), role: 'node', nodes: ['db-1', 'api-*'] },
+    { sha256: sha256('all'), role: 'node', nodes: ['*'] },
+  ]
+  const { post, stream } = newWorld({ tokens: patterns })
+  const lock = (node: string, secret: string) =>
+    post('/v1/acquire', { operation: 'lock', resource: node, node }, bearer(secret))
+  for (const node of ['db-1', 'api-', 'api-7f9c-x2', 'api-*']) expect((await lock(node, 'apis')).status).toBe(200)
+  for (const node of ['db-10', 'api', 'xapi-1', 'API-1']) {
+    const { status, body } = await lock(node, 'apis')
+    expect([status, body.code]).toEqual([403, 'forbidden'])
+    expect(body.message).toBe(`The token does not act for "${node}", but for "db-1", "api-*".`)
+  }
+  for (const node of ['db-10', 'anything']) expect((await lock(node, 'all')).status).toBe(200)
+  // It is a node's token all the same.
+  expect((await post('/v1/revoke', { operation: 'lock', resource: 'db-10' }, bearer('all'))).status).toBe(403)
+  // Where no node is named, the actors of its nodes are meant.
+  const release = { operation: 'lock', resource: 'api-7f9c-x2', owner: 'api-7f9c-x2', fence: 1, outcome: 'success' }
+  expect((await post('/v1/release', { ...release, resource: 'db-10', owner: 'db-10' }, bearer('apis'))).status).toBe(
+    403,
+  )
+  expect((await post('/v1/release', release, bearer('apis'))).status).toBe(200)
+  const classic = { type: 'pull', resource_id: 'x', node_id: 'web-1' }
+  for (const path of ['/lock', '/unlock', '/lock/status']) {
+    const { status, body } = await post(path, classic, bearer('apis'))
+    expect([status, body.error ?? body.message]).toEqual([
+      403,
+      expect.stringMatching(/"web-1", but for "db-1", "api-\*"/),
+    ])
+  }
+  expect((await stream('/lock/subscribe?type=pull&resource_id=x&node_id=web-1', bearer('apis'))).status).toBe(403)
+  expect((await post('/lock', { ...classic, node_id: 'api-1' }, bearer('apis'))).body.acquired).toBe(true)
+})
+
+test('the refusal of a token with many nodes names ten of them', async () => {
+  const nodes = Array.from({ length: 12 }, (_, index) => `n${index}`)
+  const { post } = newWorld({ tokens: [{ sha256: sha256('many'), role: 'node', nodes }] })
+  const { body } = await post('/v1/acquire', { ...key, node: 'x' }, bearer('many'))
+  expect(body.message).toMatch(/"x", but for "n0", .*"n9" and 2 more\.$/)
+})
+
 test('an owner is no secret: the same one of another node is somebody else', async () => {
   const { post } = newWorld({ tokens })
   const lock = { operation: 'lock', resource: 'x' }

@@ -92,3 +92,19 @@ test.each([2, 6])('a token has one quota for all of its %i nodes', async (count)
   expect(await refer('n0', 'more', { actsFor })).toEqual(tooMuch)
   expect(await ask('n0', 'more')).toMatchObject({ status: 'granted' })
 })
+
+test('the nodes of a pattern have the quota of a token together', async () => {
+  const { ask, clock, open, refer } = newWorld({ token: { places: 3, sessions: 2, references: 1 } })
+  const facts = { actsFor: ['db', 'api-*'] }
+  await ask('web-1', 'w', {})
+  for (const [index, node] of ['db', 'api-1', 'api-2'].entries())
+    expect(await ask(node, `r${index}`, facts)).toMatchObject({ status: 'granted' })
+  for (const node of ['api-1', 'api-2']) expect(await open(node, node, facts)).toMatchObject({ status: 'alive' })
+  expect(await refer('api-1', 'x', facts)).toMatchObject({ status: 'references' })
+  // It is summed up once a second.
+  await clock.advance(1_000)
+  expect(await ask('api-3', 'r9', facts)).toEqual(tooMuch)
+  expect(await open('api-3', 's9', facts)).toEqual(tooMuch)
+  expect(await refer('api-3', 'y', facts)).toEqual(tooMuch)
+  expect(await ask('web-2', 'v', { actsFor: ['web-*'] })).toMatchObject({ status: 'granted' })
+})

@@ -1,8 +1,8 @@
-import type { AddressedEvent, Facts } from '@baton-lock/core'
+import { type AddressedEvent, type Facts, nodePrefix } from '@baton-lock/core'
 import { QUOTAS, type Quota, type Quotas } from '@baton-lock/protocol'
 import type { Store } from '@baton-lock/store/store'
 
-/** For a token with more nodes than this, usage is summed up once a second. */
+/** For a token with more nodes than this, or with patterns, usage is summed up once a second. */
 const FEW = 4
 const SUM_MS = 1_000
 
@@ -48,9 +48,16 @@ export class NodeQuotas {
     return what === 'sessions' ? (this.#store.sessionsOf?.(node) ?? 0) : this.#usage.of(node)[what]
   }
 
+  /** Of one node, or of all nodes of a pattern. */
+  #ofPattern(pattern: string, what: keyof Quota): number {
+    const prefix = nodePrefix(pattern)
+    if (prefix === undefined) return this.#of(pattern, what)
+    return what === 'sessions' ? (this.#store.sessionsOfPrefix?.(prefix) ?? 0) : this.#usage.ofPrefix(prefix, what)
+  }
+
   #ofAll(nodes: readonly string[], what: keyof Quota): number {
-    const sum = (kind: keyof Quota) => nodes.reduce((total, node) => total + this.#of(node, kind), 0)
-    if (nodes.length <= FEW) return sum(what)
+    const sum = (kind: keyof Quota) => nodes.reduce((total, pattern) => total + this.#ofPattern(pattern, kind), 0)
+    if (nodes.length <= FEW && nodes.every((pattern) => nodePrefix(pattern) === undefined)) return sum(what)
     const nowMs = this.#store.nowMs()
     let sums = this.#sums.get(nodes)
     if (!sums || nowMs - sums.atMs >= SUM_MS) {
@@ -78,6 +85,12 @@ class Usage {
 
   of(node: string): Readonly<Used> {
     return this.#byNode.get(node) ?? NOTHING
+  }
+
+  ofPrefix(prefix: string, what: keyof Used): number {
+    let total = 0
+    for (const [node, used] of this.#byNode) if (node.startsWith(prefix)) total += used[what]
+    return total
   }
 
   note({ event, to }: AddressedEvent): void {

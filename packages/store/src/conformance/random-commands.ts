@@ -49,11 +49,18 @@ export function drawCommand(random: Random, cast: Cast, situation: Situation): C
 /** What is known of whoever gives the command; mostly nothing. */
 export function drawFacts(random: Random, { nodes }: Cast): Facts {
   return {
-    ...(random.chance(1 / 8) && { actsFor: nodes.filter(() => random.chance(0.5)) }),
+    ...(random.chance(1 / 8) && {
+      actsFor: nodes.filter(() => random.chance(0.5)).map((node) => patternOf(random, node)),
+    }),
     ...(random.chance(1 / 12) && { mayQueue: random.chance(0.5) }),
     ...(random.chance(1 / 12) && { hasRoom: random.chance(0.5) }),
     ...(random.chance(1 / 12) && { mayReference: random.chance(0.5) }),
   }
+}
+
+/** Mostly the node itself; otherwise the beginning of its name, of one length or another. */
+function patternOf(random: Random, node: string): string {
+  return random.chance(3 / 4) ? node : `${node.slice(0, random.integer(node.length + 1))}*`
 }
 
 class Draw {

@@ -234,6 +234,10 @@ class FileStore extends Views implements Store, BackedUp {
     return this.#running?.resident.sessions.countOf(node) ?? 0
   }
 
+  sessionsOfPrefix(prefix: string): number {
+    return this.#running?.resident.sessions.countOfPrefix(prefix) ?? 0
+  }
+
   async backup(): Promise<Backup> {
     const file = await this.#served()
       .backup()

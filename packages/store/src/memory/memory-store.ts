@@ -138,6 +138,10 @@ class MemoryStore extends Views implements Store {
     return this.#resident.sessions.countOf(node)
   }
 
+  sessionsOfPrefix(prefix: string): number {
+    return this.#resident.sessions.countOfPrefix(prefix)
+  }
+
   async close(): Promise<void> {
     this.#listeners.clear()
   }

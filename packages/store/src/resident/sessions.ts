@@ -30,6 +30,12 @@ export class ResidentSessions {
     return this.#byNode.get(node) ?? 0
   }
 
+  countOfPrefix(prefix: string): number {
+    let count = 0
+    for (const [node, sessions] of this.#byNode) if (node.startsWith(prefix)) count += sessions
+    return count
+  }
+
   /** `undefined` if it is not alive. */
   leaseOf(id: string): SessionLease | undefined {
     const session = this.#sessions.get(id)

@@ -140,6 +140,19 @@ describe('the configuration of serve', () => {
     expect(resolve({ config, tokens }).tokens).toEqual([token])
   })
 
+  test.each(['api-*', '*', 'node-a'])('a token may name its nodes by %s', (pattern) => {
+    const tokens = file(`[[tokens]]\nsha256 = "${sha256}"\nrole = "node"\nnodes = ["${pattern}"]`)
+    expect(resolve({ tokens }).tokens).toMatchObject([{ nodes: [pattern] }])
+  })
+
+  test.each(['a*b', '*x', '**', 'node-?', 'node-[0-9]', '{a,b}'])('a server does not start with %s', (pattern) => {
+    const tokens = file(`[[tokens]]\nsha256 = "${sha256}"\nrole = "node"\nnodes = ["node-a", "${pattern}"]`)
+    const place = 'tokens.0.nodes.1: '
+    const sentence = `${place}"${pattern}" is not supported; write the name of a node ("node-a"), the beginning of names ("api-*"), or "*"`
+    expect(() => resolve({ tokens })).toThrow(sentence)
+    expect(() => resolve({ tokens })).toThrow(UsageError)
+  })
+
   test.each(['', 'tokens = []'])('a file of tokens with none in it (%j) lets nobody in unseen', (text) => {
     const tokens = file(text)
     const sentence = /\.toml has to be changed: tokens: there is none; write \[\[tokens\]\] .*to let everybody in$/
