@@ -1,4 +1,5 @@
 import { existsSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { baton, serverOfFile, until } from './cli-process.ts'
 
@@ -73,6 +74,18 @@ describe('baton run', () => {
     const env = { BATON_PREVIOUS_NODE: 'x', BATON_PREVIOUS_ERROR: 'x', BATON_WAITERS_FILE: '/x', BATON_ATTEMPT: '9' }
     const own = await baton(['run', 'pull', 'afresh', ...sh(script)], { ...env, BATON_SERVER: server.url })
     expect(own.stdout).toBe('BATON_ATTEMPT=1\n')
+  })
+
+  test('two processes with one name are told apart in the status', async () => {
+    const first = server.start('lock', 'twins', '--node', 'twin', ...holding('twin'))
+    await begun('twin')
+    const second = server.start('lock', 'twins', '--node', 'twin', ...sh('exit 0'))
+    await waiting('twins', 1)
+    const { stdout } = await server.baton('status', 'twins')
+    expect(stdout).toMatch(new RegExp(`holds +lock +twin \\(pid ${first.pid} on ${hostname()}\\)`))
+    expect(stdout).toMatch(new RegExp(`waits +lock +twin \\(pid ${second.pid} on ${hostname()}\\)`))
+    writeFileSync(folder.path('twin.go'), '')
+    expect([(await first.ended).code, (await second.ended).code]).toEqual([0, 0])
   })
 
   test('a delete sees who waits, in a file of its own that goes with it', async () => {

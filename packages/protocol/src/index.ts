@@ -7,6 +7,7 @@ export { isId } from './ids.ts'
 export { issuesText, issueText } from './issue-text.ts'
 export { jsonBytes, LIMITS, QUOTAS, type Quota, type Quotas } from './limits.ts'
 export type { Overview, OverviewPoint, PastGrant, Tally } from './overview.ts'
+export { ownerPrefix, processesOf } from './owner-process.ts'
 export { placed } from './placed.ts'
 export type { ReplyOf, Who } from './replies.ts'
 export type {

@@ -1,4 +1,5 @@
 import { oneLine } from '@baton-lock/protocol/harmless'
+import { processesOf } from '@baton-lock/protocol/owner-process'
 import { placed } from '@baton-lock/protocol/placed'
 import { whyText } from '@baton-lock/protocol/why-text'
 import { useSignal } from '@preact/signals'
@@ -46,6 +47,8 @@ export function QueueCard({ detail, row }: { detail: DetailView; row: Row }) {
 function Places({ places, row }: { places: ReturnType<typeof placed>; row: Row }) {
   const queues = whyNow(row, nowMs())
   if (places.length === 0) return <p class="note">Reading …</p>
+  const { grants, waiters } = row.view
+  const processes = processesOf([...places.map(({ waiter }) => waiter), ...grants, ...waiters])
   const hasRevision = places.some(({ waiter }) => waiter.revision !== undefined)
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Those who wait">
@@ -70,6 +73,7 @@ function Places({ places, row }: { places: ReturnType<typeof placed>; row: Row }
                 <td>{position.toLocaleString('en')}</td>
                 <td>
                   <NodeLink node={waiter.node} chars={28} />
+                  {processes.has(waiter) && ` ${processes.get(waiter)}`}
                 </td>
                 <td>{oneLine(waiter.operation)}</td>
                 <td>

@@ -1,6 +1,7 @@
-import type { GrantView, KeptView, ResourceView } from '@baton-lock/core'
+import type { GrantView, KeptView, ResourceView, WaiterView } from '@baton-lock/core'
 import type { PastGrant } from '@baton-lock/protocol'
 import { oneLine } from '@baton-lock/protocol/harmless'
+import { processesOf } from '@baton-lock/protocol/owner-process'
 import { shortJson } from '@baton-lock/protocol/short-json'
 import { isStuck, whyText } from '@baton-lock/protocol/why-text'
 import { cutId } from '../model/cut.ts'
@@ -135,12 +136,14 @@ function HoldersCard({ view }: { view: ResourceView }) {
 }
 
 function Holder({ view, grant }: { view: ResourceView; grant: GrantView }) {
+  const process = processesOf<GrantView | WaiterView>([...view.grants, ...view.waiters]).get(grant)
   return (
     <div class="holder">
       <div class="holder-head">
         <span class="strong">
           <NodeLink node={grant.node} />
         </span>
+        {process !== undefined && <span>{process}</span>}
         <span class="tag">{oneLine(grant.operation)}</span>
         {!grant.claimed && <span class="tag amber">not yet claimed</span>}
         <span class="spring" />

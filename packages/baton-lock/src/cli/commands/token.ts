@@ -35,7 +35,11 @@ const newToken: DefineCommand = (context) => ({
   flags: [
     TOKENS,
     ['--role <role>', 'node (acts for its nodes), observe (only reads) or admin (may do everything)'],
-    ['--node <node>', 'a node that a token of the role node acts for, or the beginning of names: api-*; repeatable', gather],
+    [
+      '--node <node>',
+      'a node that a token of the role node acts for, or the beginning of names: api-*; repeatable',
+      gather,
+    ],
     ['--namespace <namespace>', 'it is good there only'],
     ['--name <name>', 'for logs, and to revoke it by (default: the first digits of its SHA-256)'],
     ['--expires <when>', 'after so long, e.g. 90d, or at a time, e.g. 2027-01-31T00:00:00Z (default: never)'],

@@ -71,6 +71,23 @@ describe('a resource for people', () => {
 `)
   })
 
+  test('two processes with one name are told apart by pid and host', () => {
+    const view = {
+      ...idle,
+      grants: [{ ...grant, node: 'web', owner: '4711@web/Qy3v.1' }],
+      waiters: [
+        { ...waiter, node: 'web', owner: '17@db-1/Xx9a.4' },
+        { ...waiter, node: 'node-b', owner: '18@db-2/Zz.1' },
+      ],
+      waiting: 2,
+    }
+    expect(renderResource(view, nowMs)).toBe(`sha256:abc
+  holds       pull  web (pid 4711)        for 3.2s   fence 12
+  waits       pull  web (pid 17 on db-1)  for 900ms  1st
+              pull  node-b                for 900ms  2nd
+`)
+  })
+
   test('an idle one says so', () =>
     expect(renderResource(idle, nowMs)).toBe('sha256:abc\n  idle in the namespace default\n'))
 

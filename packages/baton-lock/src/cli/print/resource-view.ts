@@ -1,6 +1,6 @@
 import type { ResourceStatus } from '@baton-lock/client'
-import type { GrantView, ResourceView } from '@baton-lock/core'
-import { formatDuration, oneLine, outcomeText, placed, shortJson, whyText } from '@baton-lock/protocol'
+import type { GrantView, ResourceView, WaiterView } from '@baton-lock/core'
+import { formatDuration, oneLine, outcomeText, placed, processesOf, shortJson, whyText } from '@baton-lock/protocol'
 import { columns } from './layout.ts'
 import { type Colour, type Paint, plain } from './say.ts'
 
@@ -46,11 +46,21 @@ export function resourceLines(view: ResourceView, nowMs: number, waitersShown: n
   return lines.length === 0 ? [oneLine(`idle in the namespace ${view.namespace}`)] : lines
 }
 
-function holders({ grants }: ResourceView, nowMs: number): Row[] {
-  return grants.map((grant) => [
+/** The node of a holder or a waiter, with its process where the name does not tell it from another one. */
+function namesIn({ grants, waiters }: ResourceView): (actor: GrantView | WaiterView) => string {
+  const processes = processesOf<GrantView | WaiterView>([...grants, ...waiters])
+  return (actor) => {
+    const process = processes.get(actor)
+    return process === undefined ? actor.node : `${actor.node} (${process})`
+  }
+}
+
+function holders(view: ResourceView, nowMs: number): Row[] {
+  const nameOf = namesIn(view)
+  return view.grants.map((grant) => [
     'holds',
     grant.operation,
-    grant.node,
+    nameOf(grant),
     `for ${formatDuration(nowMs - grant.sinceMs)}`,
     [
       `fence ${grant.fence}`,
@@ -72,10 +82,11 @@ function unclaimed({ claimByMs }: GrantView, nowMs: number): string {
 }
 
 function waiters(view: ResourceView, nowMs: number, shown: number): Row[] {
+  const nameOf = namesIn(view)
   const rows: Row[] = placed(view.waiters.slice(0, shown)).map(({ waiter, position }) => [
     'waits',
     waiter.operation,
-    waiter.node,
+    nameOf(waiter),
     `for ${formatDuration(nowMs - waiter.sinceMs)}`,
     [ordinal(position), ...revision(waiter)].join(', '),
   ])
