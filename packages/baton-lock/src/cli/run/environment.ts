@@ -8,7 +8,7 @@ export type CommandGrant = Pick<LeadContext, 'node' | 'fence' | 'signal'> &
   Partial<Pick<RunContext, 'attempt' | 'previous' | 'waiters' | 'noEffect'>>
 
 /** The environment of CMD, and the file that goes with it. */
-export interface CommandEnvironment {
+interface CommandEnvironment {
   readonly env: NodeJS.ProcessEnv
   /** To be called once CMD has ended. */
   remove(): void
