@@ -1,5 +1,7 @@
 // needs: etcd
 import { type EtcdCluster, startEtcd } from '@baton-lock/faults/harness/etcd'
+import { tenNodes } from '@baton-lock/test-support/go-client'
+import { serverAt } from '@baton-lock/test-support/server-world'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { baton, killRest, openFolder, type Running, start, startServer, type TestServer, until } from './cli-process.ts'
 
@@ -119,4 +121,14 @@ test('whoever is cut off with one member goes on at another', async () => {
     heal()
   }
   expect((await lock('after')).code).toBe(0)
+}, 60_000)
+
+test('ten nodes of the known classic client at two servers, the first two fail: the work is done three times', async () => {
+  const servers = [await serve(), await serve()]
+  const types = ['pull', 'update', 'delete', 'image-layer']
+  const worlds = servers.map((server) => serverAt(server.url))
+  const ends = await Promise.all(
+    types.map((type) => tenNodes(worlds, { type, resource: type, named: false, workMs: 1_200 })),
+  )
+  for (const each of ends) expect(each.sort()).toEqual([...Array(7).fill('done'), 'failed', 'failed', 'worked'])
 }, 60_000)

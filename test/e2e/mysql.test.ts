@@ -1,6 +1,8 @@
 // needs: mariadb
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type Mariadb, startMariadb } from '@baton-lock/faults/harness/mariadb'
+import { tenNodes } from '@baton-lock/test-support/go-client'
+import { serverAt } from '@baton-lock/test-support/server-world'
 import { open } from 'baton-lock'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { baton, killRest, logIn, openFolder, start, startServer, until } from './cli-process.ts'
@@ -281,3 +283,14 @@ test('a right that is missing is named, and nothing runs without it', async () =
   await mariadb.query(`GRANT DELETE ON ${database}.* TO reader`)
   expect(await baton(['store', 'check', asReader])).toMatchObject({ code: 0 })
 })
+
+test('ten nodes of the known classic client at two servers, the first two fail: the work is done three times', async () => {
+  const servers = [await startServer(['--store', url]), await startServer(['--store', url])]
+  const types = ['pull', 'update', 'delete', 'image-layer']
+  const worlds = servers.map((server) => serverAt(server.url))
+  const ends = await Promise.all(
+    types.map((type) => tenNodes(worlds, { type, resource: type, named: false, workMs: 1_200 })),
+  )
+  for (const each of ends) expect(each.sort()).toEqual([...Array(7).fill('done'), 'failed', 'failed', 'worked'])
+  for (const server of servers) await server.stop()
+}, 60_000)

@@ -1,4 +1,4 @@
-import { type OpenStream, roundTrips, type World } from './server-world.ts'
+import { type ClassicServer, type OpenStream, roundTrips, type World } from './server-world.ts'
 
 interface GoClientOptions {
   readonly node: string
@@ -16,7 +16,7 @@ const POST_AGAIN_MS = 8
 /** The known client of the classic paths, as classic-wire.md describes it, with all of its habits. */
 export class GoClient {
   readonly node: string
-  readonly #world: World
+  readonly #world: ClassicServer
   readonly #type: string
   readonly #resource: string
   readonly #named: boolean
@@ -25,7 +25,7 @@ export class GoClient {
   #stream: OpenStream | undefined
   #sawHandOver = false
 
-  constructor(world: World, { node, type = 'pull', resource = 'x', named = true }: GoClientOptions) {
+  constructor(world: ClassicServer, { node, type = 'pull', resource = 'x', named = true }: GoClientOptions) {
     this.#world = world
     this.node = node
     this.#type = type
@@ -95,6 +95,35 @@ export class GoClient {
   #body() {
     return { type: this.#type, resource_id: this.#resource, node_id: this.node }
   }
+}
+
+/** What each of ten nodes comes to, which want the same at once. The first two that do the work fail. */
+export async function tenNodes(
+  servers: readonly ClassicServer[],
+  { workMs, begun = async () => {}, ...options }: Omit<GoClientOptions, 'node'> & TenNodesOptions,
+): Promise<string[]> {
+  let runs = 0
+  const work = async (client: GoClient, { clock }: ClassicServer) => {
+    const locked = await client.lock()
+    if (locked !== 'acquired') return typeof locked === 'string' ? locked : locked.refused
+    const fails = ++runs <= 2
+    await new Promise<void>((resolve) => clock.after(workMs, resolve))
+    await client.unlock(fails ? 'no luck' : undefined)
+    return fails ? 'failed' : 'worked'
+  }
+  const ends: Promise<string>[] = []
+  for (let index = 0; index < 10; index++) {
+    const server = servers[index % servers.length]!
+    ends.push(work(new GoClient(server, { ...options, node: `n${index}` }), server))
+    await begun(index)
+  }
+  return Promise.all(ends)
+}
+
+interface TenNodesOptions {
+  readonly workMs: number
+  /** Called after each of them has begun; the next one begins when it resolves. */
+  begun?(index: number): Promise<void>
 }
 
 /** Lets time pass in small steps until this is settled. */

@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { Policy } from '@baton-lock/core'
 import { type App, type AppOptions, buildApp, listen, sessionLog } from '@baton-lock/server'
-import { Service, Statistics } from '@baton-lock/service'
+import { Service, Statistics, systemTimers } from '@baton-lock/service'
 import { SimulatedClock, settled } from '@baton-lock/store/conformance'
 import { openMemoryStore } from '@baton-lock/store/memory'
 import type { Store } from '@baton-lock/store/store'
@@ -68,6 +68,20 @@ export function serverBeside({ clock, service, store, statistics }: World): Worl
   const app = buildApp({ service, timers: clock, wallMs: () => clock.nowMs() })
   onTestFinished(() => app.close())
   return worldOf({ app, clock, service, store, statistics })
+}
+
+/** As much of a server as a classic client uses. */
+export type ClassicServer = Pick<World, 'post' | 'stream'> & {
+  readonly clock: Pick<SimulatedClock, 'nowMs' | 'after'>
+}
+
+/** A server that runs as a process of its own, in real time. */
+export function serverAt(url: string): ClassicServer {
+  return {
+    clock: { nowMs: () => performance.now(), after: (delayMs, callback) => systemTimers.after(delayMs, callback) },
+    post: (path, body, headers) => exchange(url, { method: 'POST', path, body, headers }),
+    stream: (path, headers) => openStream(url + path, headers),
+  }
 }
 
 function worldOf(parts: Pick<World, 'app' | 'clock' | 'service' | 'store' | 'statistics'>): World {

@@ -1,29 +1,30 @@
-import { GoClient, inTime } from '@baton-lock/test-support/go-client'
-import { newWorld, quiet } from '@baton-lock/test-support/server-world'
+import { inTime, tenNodes } from '@baton-lock/test-support/go-client'
+import { newWorld, quiet, serverBeside } from '@baton-lock/test-support/server-world'
 import { expect, test } from 'vitest'
 
-const WORK_MS = 1_500
+const types = ['pull', 'update', 'delete', 'image-layer']
+const cases = types.flatMap((type) =>
+  [true, false].flatMap((named) => [1, 2].map((servers) => ({ type, named, servers }))),
+)
 
-test.each(['pull', 'update', 'delete', 'image-layer'])(
-  'ten nodes of the known client, the first two fail: %s runs three times',
-  async (type) => {
+test.each(cases)(
+  'ten nodes of the known client, the first two fail, the work runs three times: $type, named: $named, servers: $servers',
+  async ({ type, named, servers }) => {
     const world = newWorld()
-    let runs = 0
-    const work = async (client: GoClient) => {
-      const locked = await client.lock()
-      if (locked !== 'acquired') return locked
-      const fails = ++runs <= 2
-      await new Promise<void>((resolve) => world.clock.after(WORK_MS, resolve))
-      await client.unlock(fails ? 'no luck' : undefined)
-      return fails ? 'failed' : 'worked'
+    const worlds = servers === 1 ? [world] : [world, serverBeside(world)]
+    const streams = () => worlds.reduce((open, { app }) => open + app.streams.size, 0)
+    let all = () => {}
+    const allHaveBegun = new Promise<void>((resolve) => {
+      all = resolve
+    })
+    const begun = async (index: number) => {
+      while (streams() < index) await quiet()
+      if (index === 9) all()
     }
-    const results: Promise<unknown>[] = []
-    for (let index = 0; index < 10; index++) {
-      results.push(work(new GoClient(world, { node: `n${index}`, type, named: false })))
-      while (world.app.streams.size < index) await quiet()
-    }
-    expect(await inTime(world, Promise.all(results))).toEqual(['failed', 'failed', 'worked', ...Array(7).fill('done')])
-    expect(runs).toBe(3)
+    const running = tenNodes(worlds, { type, named, workMs: 1_500, begun })
+    await allHaveBegun
+    const ends = await inTime(world, running)
+    expect(ends).toEqual(['failed', 'failed', 'worked', ...Array(7).fill('done')])
     expect(await world.service.counts()).toMatchObject({ grants: 0, waiters: 0 })
   },
 )
