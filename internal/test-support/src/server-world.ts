@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { Policy } from '@baton-lock/core'
 import { type App, type AppOptions, buildApp, listen, sessionLog } from '@baton-lock/server'
-import { Service, Statistics, systemTimers } from '@baton-lock/service'
+import { Service, Statistics, systemTimers, systemWallMs } from '@baton-lock/service'
 import { SimulatedClock, settled } from '@baton-lock/store/conformance'
 import { openMemoryStore } from '@baton-lock/store/memory'
 import type { Store } from '@baton-lock/store/store'
@@ -78,7 +78,7 @@ export type ClassicServer = Pick<World, 'post' | 'stream'> & {
 /** A server that runs as a process of its own, in real time. */
 export function serverAt(url: string): ClassicServer {
   return {
-    clock: { nowMs: () => performance.now(), after: (delayMs, callback) => systemTimers.after(delayMs, callback) },
+    clock: { nowMs: systemWallMs, after: systemTimers.after },
     post: (path, body, headers) => exchange(url, { method: 'POST', path, body, headers }),
     stream: (path, headers) => openStream(url + path, headers),
   }
