@@ -109,7 +109,7 @@ describe.concurrent('by intent', () => {
 
   test('lead: one that has lost and stands by again is a standby like any other', async () => {
     const leads = (node: string) =>
-      sh(`echo ${node} >> ${folder.path('again')}; trap 'exit 7' TERM; while :; do sleep 0.05; done`)
+      sh(`trap 'exit 7' TERM; echo ${node} >> ${folder.path('again')}; while :; do sleep 0.05; done`)
     const a = server.start('lead', 'again', '--node', 'a', ...leads('a'))
     await begun('again')
     const b = server.start('lead', 'again', '--node', 'b', ...leads('b'))
@@ -118,6 +118,7 @@ describe.concurrent('by intent', () => {
     await until('a stands by again', () => /stands again\n(.*\n)*baton: waiting/.test(a.stderr()))
     a.kill('SIGTERM')
     expect((await a.ended).code).toBe(143)
+    await until('b leads', () => lines('again').includes('b'))
     b.kill('SIGTERM')
     expect((await b.ended).code).toBe(7)
   })

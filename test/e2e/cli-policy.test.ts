@@ -1,5 +1,6 @@
+import { writeFileSync } from 'node:fs'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { serverOfFile } from './cli-process.ts'
+import { serverOfFile, startServer } from './cli-process.ts'
 
 const { server, folder } = serverOfFile()
 
@@ -88,4 +89,29 @@ describe('baton policy', () => {
     expect(code).toBe(64)
     expect(stderr).toMatch(/bad\.toml has to be changed: namespaces\.default\.exclusion/)
   })
+})
+
+test('a server started with updateRequiresNoRef refuses an update while nodes use the resource', async () => {
+  writeFileSync(folder.path('baton.toml'), '[policy.namespaces.default]\nupdateRequiresNoRef = true\n')
+  const strict = await startServer(['--config', folder.path('baton.toml')])
+  const post = async (path: string, type: string, node: string) => {
+    const body = JSON.stringify({ type, resource_id: 'x', node_id: node })
+    const response = await fetch(strict.url + path, { method: 'POST', body })
+    return { status: response.status, ...((await response.json()) as { acquired?: boolean; error?: string }) }
+  }
+  await post('/lock', 'pull', 'a')
+  await post('/unlock', 'pull', 'a')
+  expect(await post('/lock', 'update', 'b')).toMatchObject({
+    status: 403,
+    acquired: false,
+    error: expect.stringContaining('update is refused'),
+  })
+  const { code, stderr } = await strict.baton('run', 'update', 'x', '--node', 'b', '--', 'true')
+  expect([code, stderr]).toEqual([
+    73,
+    'baton: update x: nodes use it, `baton refs list x` shows them; ask again when they have dropped their references\n',
+  ])
+  await strict.baton('refs', 'release', 'x', '--node', 'a')
+  expect(await post('/lock', 'update', 'b')).toMatchObject({ status: 200, acquired: true })
+  await strict.stop()
 })
