@@ -1,9 +1,10 @@
 import { skipped } from './arbitrate.ts'
 import { contradict } from './contradiction.ts'
 import { type Event, recipientOf } from './event.ts'
-import { goOn, tell } from './go-on.ts'
+import { goOn, passedOver, tell } from './go-on.ts'
 import { type Attempt, firstAttempt } from './grant.ts'
 import { memoriesToWrite } from './in-memory.ts'
+import { keepLostPlace } from './memory.ts'
 import { noteSession, removeHold, sessionsOf } from './places.ts'
 import { type OperationPolicy, plainOperation, rowOf } from './policy.ts'
 import { dropAllReferences, reference } from './references.ts'
@@ -51,7 +52,7 @@ export function endGrant(turn: Turn, grant: Grant, outcome: Outcome, releasedHol
     const after = resource.successes
     const recent = { outcome, node, owner, fence, revision, atMs: nowMs, after, untilMs: nowMs + ANSWER_MS }
     toWrite(resource, 'recent').set(operation, recent)
-  }
+  } else if (grant.classic) keepLostPlace(turn, grant, passedOver)
   if (outcome.outcome === 'success') succeed(turn, { grant, row, outcome })
   else fail(turn, { grant, row, outcome })
 }

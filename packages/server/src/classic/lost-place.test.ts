@@ -114,3 +114,13 @@ test('the known client goes on at another server after it was passed over', asyn
     expect(await inTime(other, locked)).toBe('acquired')
   }
 })
+
+test('one whose grant was revoked before it claimed it is told so by another server', async () => {
+  const world = newWorld()
+  for (const node of ['a', 'b']) await world.post('/lock', body(node))
+  await world.post('/unlock', body('a', { error: 'no' }))
+  await world.post('/v1/revoke', { operation: 'update', resource: 'x' })
+  const b = await serverBeside(world).stream(`${path}&node_id=b`)
+  await b.until(() => b.events().length === 1)
+  expect(b.events()[0]).toMatchObject(toldToAsk)
+})
