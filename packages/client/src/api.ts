@@ -4,8 +4,25 @@ import type { AskOptions, LeadOptions, LockOptions, OnceOptions, RunOptions, Suc
 
 export type * from './options.ts'
 
+/** Whether it is held still, by both clocks of this machine. All three are right at once, even while the event loop has no turn. */
+export interface Held {
+  /**
+   * Whether it is held: neither lost nor released, and its lease is good. False without a grant (`whenUnavailable: 'run'`). Read it
+   * from the object each time.
+   */
+  readonly isHeld: boolean
+  /** How long it is held without another renewal of the lease; 0 if it is not. Renewals go on by themselves. */
+  readonly remainingMs: number
+  /**
+   * Throws a `GrantLostError` if it is lost, and an error of the code `ended` after its release. Call it before each write that must
+   * not happen without the grant. `signal` cannot abort while the event loop is blocked. After a block it has aborted when one turn of
+   * the event loop is over, for example after `await setTimeout(0)`.
+   */
+  throwIfLost(): void
+}
+
 /** The argument of a callback. */
-export interface RunContext {
+export interface RunContext extends Held {
   /** The node that does the work: this one. */
   readonly node: string
   /** The owner of the grant. Another call with this `owner` enters the grant again. */
@@ -29,7 +46,7 @@ export interface RunContext {
 }
 
 /** The argument of a leader's callback. */
-export interface LeadContext {
+export interface LeadContext extends Held {
   /** The node that leads: this one. */
   readonly node: string
   /** The owner of the grant. */
@@ -84,7 +101,7 @@ export type Skipped<Result> = {
 export type Done<Result> = Performed<Result> | Skipped<Result>
 
 /** A lock. Leaving its scope releases it, whatever happened there. */
-export interface Lock extends AsyncDisposable {
+export interface Lock extends Held, AsyncDisposable {
   /** The locked resource. */
   readonly resource: string
   /** The node that holds it: this one. */
@@ -100,7 +117,7 @@ export interface Lock extends AsyncDisposable {
 }
 
 /** The right to do the work now. Leaving its scope without an outcome is a failure. */
-export interface Grant extends AsyncDisposable {
+export interface Grant extends Held, AsyncDisposable {
   /** Distinguishes it from a skip. */
   readonly status: 'granted'
   /** The operation. */

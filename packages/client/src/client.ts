@@ -24,7 +24,7 @@ import type { ClientParts } from './client-parts.ts'
 import { pause } from './clock.ts'
 import type { InputOf, Transport } from './connection/transport.ts'
 import type { Environment } from './environment.ts'
-import { BatonError, GrantLostError, RefusedError, SkippedError } from './errors.ts'
+import { BatonError, RefusedError, SkippedError } from './errors.ts'
 import { ask } from './grants/ask.ts'
 import { askSpec } from './grants/ask-spec.ts'
 import { lead } from './grants/lead.ts'
@@ -97,8 +97,7 @@ export class Client implements Baton {
     this.#check('lock', { resource }, options)
     const answer = await ask(this.#parts, askSpec(this.#parts, 'lock', resource, options, 'success'))
     // Only a changed row skips: then nobody is excluded.
-    if (answer.status === 'skip')
-      throw new GrantLostError('the operation lock skips: its row of the policy is not a mutex')
+    if (answer.status === 'skip') throw new SkippedError(answer, { operation: 'lock', resource })
     // Awaited, as a promise that is returned takes two more turns.
     if (callback) return await underLock(this.#parts, answer, callback)
     startWorkSpan(this.#parts, answer)
@@ -242,7 +241,7 @@ export class Client implements Baton {
       const request = { type: 'close-session', session } as const
       await sender.request<'close-session'>(request, { leftMs: within(clock, CLOSE_MS) }).catch(() => {})
     }
-    sessions.current?.lose('the client was closed')
+    sessions.current?.lose({ kind: 'client-closed' })
     await this.#transport.close()
     sleep()
   }

@@ -1,4 +1,18 @@
 import type { ErrorBody, ErrorCode } from '@baton-lock/protocol'
+import { type LossCause, lossText } from './loss.ts'
+
+/** What an error is about. Only what is known is set. */
+export interface ErrorSubject {
+  readonly namespace?: string | undefined
+  readonly operation?: string | undefined
+  readonly resource?: string | undefined
+  /** The node that holds what was requested. */
+  readonly holder?: string | undefined
+  /** For how long it has held it. */
+  readonly heldForMs?: number | undefined
+  /** The last known position in the queue; 1 is next. */
+  readonly position?: number | undefined
+}
 
 /** The base class of Baton's errors; `code` is stable. */
 export class BatonError extends Error {
@@ -13,12 +27,24 @@ export class BatonError extends Error {
     | 'closed'
     | 'ended'
     | 'store-unusable'
+  declare readonly namespace?: string
+  declare readonly operation?: string
+  declare readonly resource?: string
+  /** The node that holds what was requested, if it is known. */
+  declare readonly holder?: string
+  /** For how long it has held it. */
+  declare readonly heldForMs?: number
+  /** The last known position in the queue; 1 is next. */
+  declare readonly position?: number
 
-  constructor(code: BatonError['code'], message: string, options?: ErrorOptions) {
-    super(message, options)
+  constructor(code: BatonError['code'], message: string, { cause, ...subject }: ErrorOptions & ErrorSubject = {}) {
+    super(message, cause === undefined ? undefined : { cause })
     this.code = code
+    for (const name of SUBJECT) if (subject[name] !== undefined) Object.assign(this, { [name]: subject[name] })
   }
 }
+
+const SUBJECT = ['namespace', 'operation', 'resource', 'holder', 'heldForMs', 'position'] as const
 
 /** An invalid argument; the message names it. */
 export class ArgumentError extends TypeError {
@@ -45,7 +71,7 @@ export class UnavailableError extends BatonError {
 
   constructor(
     message: string,
-    { isAnnounced = false, ...options }: ErrorOptions & { readonly isAnnounced?: boolean } = {},
+    { isAnnounced = false, ...options }: ErrorOptions & ErrorSubject & { readonly isAnnounced?: boolean } = {},
   ) {
     super('unavailable', message, options)
     this.isAnnounced = isAnnounced
@@ -55,8 +81,22 @@ export class UnavailableError extends BatonError {
 /** The grant was lost while the work ran: another node may be doing it now. */
 export class GrantLostError extends BatonError {
   override readonly name = 'GrantLostError'
-  constructor(message: string, options?: ErrorOptions) {
-    super('grant-lost', message, options)
+  /** Why, by kind. */
+  declare readonly cause: LossCause
+  /** What the callback threw after the loss. */
+  declare readonly callbackError?: unknown
+
+  constructor(
+    cause: LossCause,
+    {
+      callbackError,
+      note,
+      ...subject
+    }: ErrorSubject & { readonly callbackError?: unknown; readonly note?: string | undefined } = {},
+  ) {
+    const text = `lost the grant: ${lossText(cause)}${note === undefined ? '' : `; ${note}`}`
+    super('grant-lost', aboutSubject(subject, text), { cause, ...subject })
+    if (callbackError !== undefined) this.callbackError = callbackError
   }
 }
 
@@ -67,13 +107,11 @@ export class FailedForGoodError extends BatonError {
   readonly permanent: boolean
   /** The span in which it failed, if that was recorded. */
   readonly traceparent: string | undefined
-  constructor({
-    by,
-    error,
-    permanent,
-    traceparent,
-  }: { by: string; error: string; permanent: boolean; traceparent?: string }) {
-    super('failed-for-good', `${by} failed for good: ${error}`)
+  constructor(
+    { by, error, permanent, traceparent }: { by: string; error: string; permanent: boolean; traceparent?: string },
+    subject: ErrorSubject = {},
+  ) {
+    super('failed-for-good', aboutSubject(subject, `${by} failed for good: ${error}`), subject)
     this.by = by
     this.permanent = permanent
     this.traceparent = traceparent
@@ -87,8 +125,11 @@ export class SkippedError extends BatonError {
   /** The fence of that success; 0 if the skip rests on references alone. */
   readonly fence: number
   readonly result: unknown
-  constructor({ by, fence, result }: { readonly by?: string; readonly fence: number; readonly result?: unknown }) {
-    super('skipped', by === undefined ? 'done already' : `done already by ${by}`)
+  constructor(
+    { by, fence, result }: { readonly by?: string; readonly fence: number; readonly result?: unknown },
+    subject: ErrorSubject = {},
+  ) {
+    super('skipped', aboutSubject(subject, by === undefined ? 'done already' : `done already by ${by}`), subject)
     this.by = by
     this.fence = fence
     this.result = result
@@ -99,4 +140,13 @@ export class SkippedError extends BatonError {
 export class PermanentError extends Error {
   override readonly name = 'PermanentError'
   readonly permanent = true
+}
+
+/** A message that begins with what it is about: `lock ledger: …`. */
+export function aboutSubject({ namespace, operation, resource }: ErrorSubject, text: string): string {
+  if (resource === undefined) return text
+  const what = operation === undefined ? resource : `${operation} ${resource}`
+  return namespace === undefined || namespace === 'default'
+    ? `${what}: ${text}`
+    : `${what} (namespace ${namespace}): ${text}`
 }

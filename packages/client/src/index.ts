@@ -20,6 +20,7 @@ export type {
   ConnectOptions,
   Done,
   Grant,
+  Held,
   LeadContext,
   Leader,
   LeadOptions,
@@ -42,6 +43,7 @@ export { connect } from './connect.ts'
 export {
   ArgumentError,
   BatonError,
+  type ErrorSubject,
   FailedForGoodError,
   GrantLostError,
   PermanentError,
@@ -49,4 +51,5 @@ export {
   SkippedError,
   UnavailableError,
 } from './errors.ts'
+export type { LossCause } from './loss.ts'
 export type { Tracer } from './traces/tracer.ts'

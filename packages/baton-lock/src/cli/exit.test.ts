@@ -17,7 +17,7 @@ test.each<[unknown, number]>([
   [new UnavailableError('x'), 69],
   [new RefusedError('store-unavailable', 'x'), 69],
   [new RefusedError('unknown-host', 'x'), 69],
-  [new GrantLostError('x'), 70],
+  [new GrantLostError({ kind: 'session-ended' }), 70],
   [new RefusedError('in-use', 'x'), 73],
   [new RefusedError('busy', 'x'), 75],
   [new RefusedError('wait-over', 'x'), 75],

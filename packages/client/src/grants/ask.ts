@@ -146,7 +146,7 @@ class Ask implements Closable, Tries {
       case 'refused':
         sent.finish()
         if (!ASK_ANEW.has(reply.code)) throw refusedError(reply)
-        if (reply.code === 'session-lost') sent.session.lose('the session has ended')
+        if (reply.code === 'session-lost') sent.session.lose({ kind: 'session-ended' })
         return this.#askAnew(sent, reply.code)
     }
   }

@@ -9,12 +9,13 @@ import type {
   Standing,
   WaiterView,
 } from '@baton-lock/core'
-import type { Place } from '@baton-lock/protocol'
+import type { ErrorBody, Place } from '@baton-lock/protocol'
 import type { Lock, Grant as PublicGrant, RunContext, SuccessOptions } from '../api.ts'
 import type { ClientParts, Closable } from '../client-parts.ts'
 import { onAbort } from '../clock.ts'
 import type { InputOf } from '../connection/transport.ts'
-import { BatonError, GrantLostError, refusedError } from '../errors.ts'
+import { aboutSubject, BatonError, type ErrorSubject, GrantLostError, RefusedError } from '../errors.ts'
+import type { LossCause } from '../loss.ts'
 import { Interrupt } from '../requests/interrupt.ts'
 import { allWaiters } from '../requests/pages.ts'
 import type { Session, SessionUser } from '../session/session.ts'
@@ -51,6 +52,7 @@ interface GrantStart {
 }
 
 const LOST_CODES = new Set(['unknown-grant', 'not-holder', 'stale-fence', 'session-lost'])
+const UNACKNOWLEDGED = 'its outcome was not acknowledged in time, so others may not know of it'
 const LEFT = 'left without an outcome'
 
 /**
@@ -129,10 +131,31 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
 
   /** Why it was lost. Its signal may have aborted for another reason: that its caller wants the work to stop. */
   get lost(): GrantLostError | undefined {
+    // A callback that blocked the event loop ends before a timer could tell.
+    if (!this.#reported) this.#held?.session.isAlive()
     return this.#lost
   }
 
+  get isHeld(): boolean {
+    return this.remainingMs > 0
+  }
+
+  get remainingMs(): number {
+    if (!this.#held || this.#lost || this.#reported) return 0
+    // A session whose time is over tells its grants in this call.
+    return this.#held.session.remainingMs()
+  }
+
   // Callbacks take these out of the object: `async ({ progress, signal }) => …`. So they are functions that need no `this`.
+
+  get throwIfLost(): () => void {
+    return () => {
+      if (this.isHeld) return
+      if (this.#lost) throw this.lostError()
+      if (this.#reported)
+        throw new BatonError('ended', this.#about('it was released, and is held no longer'), this.#subject)
+    }
+  }
 
   get waiters(): () => Promise<readonly WaiterView[]> {
     return async () => (this.#held ? allWaiters(this.#client.sender, this.place) : [])
@@ -187,19 +210,20 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
   async close(): Promise<void> {
     const isReported = this.#reported !== undefined
     const failed = this.#failUnreported('the client was closed')
-    if (!isReported) this.#lose('the client was closed')
+    if (!isReported) this.#lose({ kind: 'client-closed' })
     await failed
   }
 
   onEvent(event: Event): void {
     // While it is being reported on, this is the end that it reports.
     if (event.type !== 'ended' || event.fence !== this.fence || this.#reported) return
-    this.#lose(event.outcome.outcome === 'success' ? 'another hold has ended it' : endText(event.outcome))
+    this.#lose(causeOf(event.outcome))
   }
 
   onState(standing: Standing | undefined, opening: number): void {
     if (opening <= this.#knownSince || this.#reported) return
-    if (standing?.status !== 'granted' || standing.fence !== this.fence) this.#lose('the grant has ended')
+    if (standing?.status !== 'granted' || standing.fence !== this.fence)
+      this.#lose({ kind: 'grant-ended', message: 'the grant has ended' })
   }
 
   onSilence(): void {}
@@ -209,17 +233,23 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
     this.#leaveStream = this.#client.stream.keepOpen(this.#held!.session)
   }
 
-  onSessionLost(error: GrantLostError): void {
-    this.#lose(error.message, error)
-    this.#reporting?.stop(error)
+  onSessionLost(cause: LossCause): void {
+    this.#lose(cause)
+    this.#reporting?.stop(cause)
+  }
+
+  /** The loss as an error with the stack of the caller. `error`: what the callback threw after it. */
+  lostError(error?: unknown, note?: string): GrantLostError {
+    const { cause } = this.#lost!
+    const callbackError = error instanceof GrantLostError && error.cause === cause ? undefined : error
+    return new GrantLostError(cause, { ...this.#subject, callbackError, note })
   }
 
   /** The first report counts. A later one must not look as if it did. */
   #report(outcome: ReportedOutcome, cause?: unknown): Promise<void> {
     if (this.#reported) {
-      const what = `${this.operation} ${this.resource}`
-      const text = `the grant of ${what} was reported on before; this changes nothing`
-      return Promise.reject(new BatonError('ended', text))
+      const text = this.#about('its outcome was reported before; this changes nothing')
+      return Promise.reject(new BatonError('ended', text, this.#subject))
     }
     this.#reported = this.#sendOutcome(outcome, cause)
     return this.#reported
@@ -236,7 +266,7 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
     const interrupt = new Interrupt()
     this.#reporting = interrupt
     try {
-      if (this.#lost) throw this.#lost
+      if (this.#lost) throw this.lostError()
       if (this.#held) {
         const tries = { leftMs: forever, interrupt }
         let reply = await this.#client.sender.request<'release'>(this.#releaseOf(outcome), tries)
@@ -248,13 +278,11 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
             tries,
           )
         }
-        if (reply.status === 'refused') throw this.#refused(refusedError(reply))
+        if (reply.status === 'refused') throw this.#refused(reply)
       }
       this.#trace?.reported(outcome.outcome, cause)
     } catch (error) {
-      const failure = interrupt.isStopped
-        ? this.#lostError('its outcome was not acknowledged in time, so others may not know of it', error)
-        : error
+      const failure = interrupt.isStopped ? this.lostError(undefined, UNACKNOWLEDGED) : error
       this.#trace?.reported('lost', failure)
       throw failure
     } finally {
@@ -271,11 +299,14 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
     return traceparent === undefined || request.outcome === 'cancelled' ? request : { ...request, traceparent }
   }
 
-  #refused(error: BatonError): BatonError {
-    if (LOST_CODES.has(error.code)) return this.#lostError(error.message, error)
+  #refused({ code, message }: ErrorBody): BatonError {
+    if (LOST_CODES.has(code)) {
+      const cause: LossCause = code === 'session-lost' ? { kind: 'session-ended' } : { kind: 'grant-ended', message }
+      return new GrantLostError(this.#lost?.cause ?? cause, this.#subject)
+    }
     const { hold, session } = this.#held!
     cancelAsk(this.#client, { place: this.place, hold, session })
-    return error
+    return new RefusedError(code, this.#about(message), this.#subject)
   }
 
   /** The work is a success all the same: doing it again would not make its result smaller. */
@@ -283,16 +314,21 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
     this.#client.notice(`the result of ${this.operation} ${this.resource} is not told to others: ${why}`)
   }
 
-  #lose(why: string, cause?: unknown): void {
+  #lose(cause: LossCause): void {
     if (this.#lost) return
-    this.#lost = this.#lostError(why, cause)
+    this.#lost = new GrantLostError(cause, this.#subject)
     this.#end?.abort(this.#lost)
     this.#trace?.lost(this.#lost)
     if (!this.#reported) this.#close()
   }
 
-  #lostError(why: string, cause?: unknown): GrantLostError {
-    return new GrantLostError(`lost the grant of ${this.operation} ${this.resource}: ${why}`, { cause })
+  get #subject(): ErrorSubject {
+    const { namespace, operation, resource } = this.place
+    return { namespace, operation, resource }
+  }
+
+  #about(text: string): string {
+    return aboutSubject(this.#subject, text)
   }
 
   #close(): void {
@@ -322,7 +358,8 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
   async #sendProgress(progress: Json): Promise<void> {
     const { fence } = this
     const reply = await this.#client.sender.request<'progress'>({ type: 'progress', ...this.place, fence, progress })
-    if (reply.status === 'refused' && LOST_CODES.has(reply.code) && !this.#reported) this.#lose(reply.message)
+    if (reply.status === 'refused' && LOST_CODES.has(reply.code) && !this.#reported)
+      this.#lose({ kind: 'grant-ended', message: reply.message })
   }
 }
 
@@ -330,6 +367,9 @@ function forever(): number {
   return Infinity
 }
 
-function endText(outcome: Outcome): string {
-  return 'error' in outcome ? outcome.error : `it was ${outcome.outcome}`
+/** How another than its holder has ended a grant. */
+function causeOf(outcome: Outcome): LossCause {
+  if (outcome.outcome === 'revoked') return { kind: 'revoked', by: undefined }
+  const message = 'error' in outcome ? outcome.error : 'another hold has ended it'
+  return { kind: 'grant-ended', message }
 }

@@ -63,7 +63,7 @@ test('lock: who holds it may enter it again', async () => {
   expect(await outcomeOf(baton.lock('l', () => expect.unreachable(), { waitMs: 0 }))).toMatchObject({ code: 'busy' })
 })
 
-test('lock: a lock that is lost meanwhile is a GrantLostError, with what the work threw as its cause', async () => {
+test('lock: a lock that is lost meanwhile is a GrantLostError, with what the work threw beside its cause', async () => {
   const world = newClientWorld()
   const { baton } = world.client({ node: 'a' })
   const [quiet, loud] = [work(), work()]
@@ -76,7 +76,7 @@ test('lock: a lock that is lost meanwhile is a GrantLostError, with what the wor
   loud.fail(new Error('mine'))
   expect(await Promise.all(locking)).toMatchObject([
     { code: 'grant-lost' },
-    { code: 'grant-lost', cause: { message: 'mine' } },
+    { code: 'grant-lost', callbackError: { message: 'mine' } },
   ])
 })
 

@@ -1,6 +1,5 @@
 import type { RunContext } from '../api.ts'
 import type { ClientParts } from '../client-parts.ts'
-import { GrantLostError } from '../errors.ts'
 import { inWorkSpan } from '../traces/work-span.ts'
 import type { Grant } from './grant.ts'
 
@@ -19,7 +18,7 @@ export function underLock<Result>(
       if (grant.lost) throw grant.lost
       return result
     } catch (error) {
-      if (grant.lost && error !== grant.lost) throw new GrantLostError(grant.lost.message, { cause: error })
+      if (grant.lost) throw grant.lostError(error)
       throw error
     } finally {
       await grant[Symbol.asyncDispose]()

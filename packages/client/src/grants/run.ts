@@ -1,7 +1,7 @@
 import type { Skip } from '@baton-lock/core'
 import type { Done, RunContext, RunOptions, Skipped, VerifyWhen } from '../api.ts'
 import type { ClientParts } from '../client-parts.ts'
-import { GrantLostError, RefusedError } from '../errors.ts'
+import { RefusedError } from '../errors.ts'
 import { inWorkSpan } from '../traces/work-span.ts'
 import { ask } from './ask.ts'
 import { askSpec } from './ask-spec.ts'
@@ -75,8 +75,7 @@ async function perform<Result>(
 
 /** Reports the failure unless the grant is lost, and throws what the caller gets. */
 async function failed(grant: Grant, error: unknown): Promise<never> {
-  const { lost } = grant
-  if (lost) throw error === lost ? error : new GrantLostError(lost.message, { cause: error })
+  if (grant.lost) throw grant.lostError(error)
   // The caller gets its own error. If the report fails, the end of the session tells others the same.
   await grant.fail(error).catch(() => {})
   throw error

@@ -183,7 +183,7 @@ export class SessionStream {
     this.#hasState = true
     this.#backoff.reset()
     if (!state.alive) {
-      this.#session?.lose('the session has ended')
+      this.#session?.lose({ kind: 'session-ended' })
       return
     }
     const standings = new Map(state.places.map((place) => [placeName(place), place.standing]))

@@ -131,7 +131,7 @@ test('a callback that loses its grant is told by its signal, and nothing is repo
   await clock.advance(5_000)
   const error = await running
   expect(error).toBeInstanceOf(GrantLostError)
-  expect((error as Error).cause).toBe(stopped)
+  expect((error as GrantLostError).callbackError).toBe(stopped)
   expect(wire.of('release')).toEqual([])
 })
 

@@ -1,12 +1,13 @@
 import type { Environment } from '../environment.ts'
-import { GrantLostError, refusedError } from '../errors.ts'
+import { refusedError } from '../errors.ts'
+import { type LossCause, lossText } from '../loss.ts'
 import { Backoff } from '../requests/backoff.ts'
 import type { Sender } from '../requests/sender.ts'
 import { List } from './list.ts'
 
 /** A request or a grant of a session. */
 export interface SessionUser {
-  onSessionLost(error: GrantLostError): void
+  onSessionLost(cause: LossCause): void
 }
 
 /** A time by both clocks. */
@@ -46,7 +47,12 @@ export class Session {
   #retryAtMs = 0
   #renewing = false
   #isArmed = false
-  #lost: GrantLostError | undefined
+  /** When it was last checked, and when the next check is due. */
+  #checkedAt: Moment
+  #checkDueMs = Infinity
+  /** Why the last renewal was refused. */
+  #refusal: string | undefined
+  #lost: LossCause | undefined
   #cancelTimer = () => {}
 
   constructor(sender: Sender, environment: Environment, { id, ttlMs, sentAt, onRenewed }: SessionStart) {
@@ -55,14 +61,23 @@ export class Session {
     this.#sender = sender
     this.#environment = environment
     this.#renewedAt = sentAt
+    this.#checkedAt = sentAt
     this.#onRenewed = onRenewed
     this.#backoff = new Backoff(environment.random, ttlMs / 10)
   }
 
   /** Reads the clocks, so it is right even if a timer is late. */
   isAlive(): boolean {
-    if (!this.#lost && this.#leftMs() <= 0) this.lose('the session could not be renewed in time')
-    return this.#lost === undefined
+    return this.remainingMs() > 0
+  }
+
+  /** How long it lives without another renewal; 0 once it is lost. Reads the clocks, too. */
+  remainingMs(): number {
+    if (this.#lost) return 0
+    const now = this.#now()
+    const leftMs = this.#leftMs(now)
+    if (leftMs <= 0) this.lose(this.#whyTooLate(now))
+    return Math.max(0, leftMs)
   }
 
   /** It is renewed until all users are removed. If it is lost already, the user is told at once. */
@@ -80,11 +95,11 @@ export class Session {
     this.#users.remove(user, at)
   }
 
-  lose(why: string): void {
+  lose(cause: LossCause): void {
     if (this.#lost) return
-    this.#lost = new GrantLostError(why)
+    this.#lost = cause
     this.#cancelTimer()
-    if (this.#users.size > 0) this.#environment.notice(`session lost: ${why}`)
+    if (this.#users.size > 0) this.#environment.notice(`session lost: ${lossText(cause)}`)
     for (const user of [...this.#users]) user.onSessionLost(this.#lost)
   }
 
@@ -93,14 +108,16 @@ export class Session {
     // Without users the timer stops, and the next user starts it.
     this.#isArmed = this.#users.size > 0 && this.isAlive()
     if (!this.#isArmed) return
-    const { clock } = this.#environment
-    const renewInMs = Math.max(this.#renewedAt.monoMs + this.ttlMs / 3, this.#retryAtMs) - clock.monoMs()
+    const now = this.#now()
+    const renewInMs = Math.max(this.#renewedAt.monoMs + this.ttlMs / 3, this.#retryAtMs) - now.monoMs
     if (renewInMs <= 0 && !this.#renewing) {
       void this.#renew()
       return
     }
-    const delayMs = Math.min(this.#renewing ? Infinity : renewInMs, this.#leftMs(), CHECK_MS)
-    this.#cancelTimer = clock.after(Math.max(1, delayMs), () => this.#tick())
+    const delayMs = Math.max(1, Math.min(this.#renewing ? Infinity : renewInMs, this.#leftMs(now), CHECK_MS))
+    this.#checkedAt = now
+    this.#checkDueMs = now.monoMs + delayMs
+    this.#cancelTimer = this.#environment.clock.after(delayMs, () => this.#tick())
   }
 
   async #renew(): Promise<void> {
@@ -115,8 +132,9 @@ export class Session {
         { tries, timeoutMs },
       )
       if (reply.status === 'alive') this.#renewed(sentAt, reply.places)
-      else if (reply.code === 'session-lost') this.lose('the session has ended')
+      else if (reply.code === 'session-lost') this.lose({ kind: 'session-ended' })
       else {
+        this.#refusal = reply.message
         this.#environment.notice(`the session could not be renewed: ${reply.message}`)
         this.#retryLater()
       }
@@ -131,6 +149,7 @@ export class Session {
   #renewed(sentAt: Moment, places: number): void {
     this.#renewedAt = sentAt
     this.#backoff.reset()
+    this.#refusal = undefined
     this.#onRenewed(this, places)
   }
 
@@ -139,8 +158,21 @@ export class Session {
     this.#retryAtMs = this.#environment.clock.monoMs() + this.#backoff.nextMs()
   }
 
-  #leftMs(): number {
-    const now = this.#now()
+  /** The largest share of the time since the last renewal names the cause. */
+  #whyTooLate(now: Moment): LossCause {
+    const monoMs = now.monoMs - this.#renewedAt.monoMs
+    const jumpMs = now.wallMs - this.#renewedAt.wallMs - monoMs
+    const lateMs = now.monoMs - this.#checkDueMs
+    const silentMs = this.#checkedAt.monoMs - this.#renewedAt.monoMs
+    if (jumpMs > Math.max(lateMs, silentMs)) return { kind: 'clock-jumped', byMs: Math.round(jumpMs) }
+    if (lateMs > silentMs) {
+      return { kind: 'event-loop-blocked', forMs: Math.round(now.monoMs - this.#checkedAt.monoMs) }
+    }
+    if (this.#refusal !== undefined) return { kind: 'renewal-refused', message: this.#refusal }
+    return { kind: 'server-unreachable', since: new Date(this.#renewedAt.wallMs) }
+  }
+
+  #leftMs(now: Moment): number {
     const passedMs = Math.max(now.monoMs - this.#renewedAt.monoMs, now.wallMs - this.#renewedAt.wallMs)
     return this.ttlMs - marginMs(this.ttlMs) - passedMs
   }
