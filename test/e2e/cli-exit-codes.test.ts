@@ -158,8 +158,14 @@ describe.concurrent('baton run exits', () => {
     await whileHeld('busy', async () => {
       const ask = (...flags: string[]) => server.baton('run', 'pull', 'busy', ...flags, ...sh(''))
       expect((await ask('--no-queue')).code).toBe(75)
-      expect((await ask('--wait', '300ms')).code).toBe(75)
-      expect((await ask('--wait', '0')).code).toBe(75)
+      const late = await ask('--wait', '300ms')
+      expect(late.code).toBe(75)
+      expect(late.stderr).toMatch(
+        /^baton: pull busy: still held by \S+ \([\d.]+m?s\) after waiting \d+ms; next in line$/m,
+      )
+      const now = await ask('--wait', '0')
+      expect(now.code).toBe(75)
+      expect(now.stderr).toMatch(/^baton: pull busy: held by \S+ \([\d.]+m?s\), and this request does not wait$/m)
     })
   })
 

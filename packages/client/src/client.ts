@@ -24,8 +24,9 @@ import type { ClientParts } from './client-parts.ts'
 import { pause } from './clock.ts'
 import type { InputOf, Transport } from './connection/transport.ts'
 import type { Environment } from './environment.ts'
-import { BatonError, RefusedError, SkippedError } from './errors.ts'
+import { BatonError, type ErrorSubject, errorAbout, RefusedError, SkippedError } from './errors.ts'
 import { ask } from './grants/ask.ts'
+import { subjectOf } from './grants/ask-error.ts'
 import { askSpec } from './grants/ask-spec.ts'
 import { lead } from './grants/lead.ts'
 import { underLock } from './grants/lock.ts'
@@ -95,7 +96,7 @@ export class Client implements Baton {
     const callback = typeof callbackOrOptions === 'function' ? callbackOrOptions : undefined
     const options = typeof callbackOrOptions === 'function' ? more : callbackOrOptions
     this.#check('lock', { resource }, options)
-    const answer = await ask(this.#parts, askSpec(this.#parts, 'lock', resource, options, 'success'))
+    const answer = await ask(this.#parts, askSpec(this.#parts, 'lock', resource, options, { leavingIs: 'success' }))
     // Only a changed row skips: then nobody is excluded.
     if (answer.status === 'skip') throw new SkippedError(answer, { operation: 'lock', resource })
     // Awaited, as a promise that is returned takes two more turns.
@@ -153,7 +154,7 @@ export class Client implements Baton {
   ): Promise<Grant | null> {
     this.#check('tryAcquire', { operation, resource }, options)
     try {
-      return await this.#acquire(operation, resource, { ...options, waitMs: 0 })
+      return await this.#acquire(operation, resource, { ...options, waitMs: 0 }, { isTry: true })
     } catch (error) {
       if (error instanceof RefusedError && error.code === 'busy') return null
       throw error
@@ -246,9 +247,15 @@ export class Client implements Baton {
     sleep()
   }
 
-  async #acquire(operation: string, resource: string, options: AskOptions): Promise<Grant> {
-    const answer = await ask(this.#parts, askSpec(this.#parts, operation, resource, options))
-    if (answer.status === 'skip') throw new SkippedError(answer)
+  async #acquire(
+    operation: string,
+    resource: string,
+    options: AskOptions,
+    how?: Parameters<typeof askSpec>[4],
+  ): Promise<Grant> {
+    const spec = askSpec(this.#parts, operation, resource, options, how)
+    const answer = await ask(this.#parts, spec)
+    if (answer.status === 'skip') throw new SkippedError(answer, subjectOf(spec))
     startWorkSpan(this.#parts, answer)
     return answer
   }
@@ -284,7 +291,11 @@ export class Client implements Baton {
 
   async #query<Type extends RequestType>(request: InputOf<Type> & { readonly type: Type }) {
     this.#checkOpen()
-    return this.#parts.sender.query<Type>(request)
+    try {
+      return await this.#parts.sender.query<Type>(request)
+    } catch (error) {
+      throw errorAbout(error, aboutOf(request))
+    }
   }
 
   #in(namespace: string | undefined): { namespace: string } {
@@ -294,4 +305,10 @@ export class Client implements Baton {
   #checkOpen(): void {
     if (this.#closing) throw new BatonError('closed', 'the client was closed')
   }
+}
+
+/** What a request is about, as far as it says so. */
+function aboutOf(request: InputOf<RequestType>): ErrorSubject {
+  const { namespace, operation, resource } = request as ErrorSubject
+  return { namespace, operation, resource }
 }

@@ -136,6 +136,21 @@ export class SkippedError extends BatonError {
   }
 }
 
+/**
+ * The same error with what it is about, and with the stack of its callers: what a reply or a timer brings has none. Other errors than
+ * these are returned as they are.
+ */
+export function errorAbout(error: unknown, subject: ErrorSubject, text?: string): unknown {
+  if (!(error instanceof BatonError)) return error
+  const message = aboutSubject(subject, text ?? error.message)
+  const { cause } = error
+  if (error instanceof UnavailableError) {
+    return new UnavailableError(message, { cause, ...subject, isAnnounced: error.isAnnounced })
+  }
+  if (error instanceof RefusedError) return new RefusedError(error.code, message, { cause, ...subject })
+  return error.code === 'closed' ? new BatonError('closed', message, subject) : error
+}
+
 /** Throw this, or anything with `permanent: true`, from a callback if another attempt would not help: the waiters fail too. */
 export class PermanentError extends Error {
   override readonly name = 'PermanentError'

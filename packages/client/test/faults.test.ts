@@ -1,7 +1,7 @@
 import { type Random, seededRandom, settled } from '@baton-lock/store/conformance'
 import { type Fate, newClientWorld, type TestClient } from '@baton-lock/test-support/client-world'
 import { expect, test } from 'vitest'
-import { GrantLostError } from '../src/index.ts'
+import { BatonError, GrantLostError } from '../src/index.ts'
 
 const SEEDS = Number(process.env.SDK_SEEDS ?? 30)
 const CLIENTS = 4
@@ -48,7 +48,7 @@ async function task(
       )
       .then(
         () => seen.log.push('performed'),
-        (error) => seen.log.push(error instanceof GrantLostError ? 'lost' : (error.code ?? error.message.slice(0, 60))),
+        (error) => seen.log.push(codeOf(error, abort.signal)),
       )
   }
 }
@@ -117,3 +117,9 @@ test(`over ${SEEDS} seeds of lost, late and doubled messages: one runs at a time
     expect(counts[what], what).toBeGreaterThan(0)
   expect(Object.keys(counts).sort()).toEqual(['aborted', 'failed', 'lost', 'performed', 'unavailable', 'wait-over'])
 }, 120_000)
+
+function codeOf(error: unknown, signal: AbortSignal): string {
+  if (error instanceof GrantLostError) return 'lost'
+  if (error === signal.reason) return 'aborted'
+  return error instanceof BatonError ? error.code : (error as Error).message.slice(0, 60)
+}

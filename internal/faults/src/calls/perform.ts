@@ -50,10 +50,18 @@ export async function recorded(
     const done = await make()
     if (done) record({ ...about, nowMs: nowMs(), status: done.status, fence: done.fence })
   } catch (error) {
-    if (!(error instanceof BatonError || error instanceof WorkFailed || error instanceof PermanentError)) throw error
-    const text = error instanceof BatonError ? error.code : error.name
+    const text = errorText(error)
+    if (text === undefined) throw error
     record({ ...about, nowMs: nowMs(), status: 'thrown', fence: 0, error: text })
   }
+}
+
+/** `undefined` for an error that no caller should ever receive. */
+function errorText(error: unknown): string | undefined {
+  if (error instanceof BatonError) return error.code
+  if (error instanceof WorkFailed || error instanceof PermanentError) return error.name
+  // The reason of its own signal.
+  return error instanceof DOMException ? 'aborted' : undefined
 }
 
 async function make(performer: Performer, call: Call, number: number): Promise<Done | undefined> {

@@ -28,6 +28,8 @@ export interface AskSpec {
   readonly deadline: Deadline
   /** The outcome of leaving the scope of the grant without a report. */
   readonly leavingIs: 'success' | 'failure'
+  /** That it is busy is one of the answers, not an error that has to name the holder. */
+  readonly isTry?: boolean
 }
 
 /** No kept success counts. */
@@ -38,7 +40,7 @@ export function askSpec(
   operation: string,
   resource: string,
   options: AskOptions,
-  leavingIs: AskSpec['leavingIs'] = 'failure',
+  { leavingIs = 'failure', isTry = false }: Partial<Pick<AskSpec, 'leavingIs' | 'isTry'>> = {},
 ): AskSpec {
   const { owner, whenUnavailable = client.whenUnavailable } = options
   const isOther = typeof owner === 'object'
@@ -60,5 +62,6 @@ export function askSpec(
     whenUnavailable,
     deadline: new Deadline(client, options.waitMs, whenUnavailable),
     leavingIs,
+    isTry,
   }
 }

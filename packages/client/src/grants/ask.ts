@@ -3,11 +3,12 @@ import { errorBody, LIMITS } from '@baton-lock/protocol'
 import type { ClientParts, Closable } from '../client-parts.ts'
 import { onAbort } from '../clock.ts'
 import type { InputOf } from '../connection/transport.ts'
-import { BatonError, FailedForGoodError, RefusedError, refusedError, UnavailableError } from '../errors.ts'
+import { BatonError, FailedForGoodError, refusedError, UnavailableError } from '../errors.ts'
 import { Backoff } from '../requests/backoff.ts'
 import { Interrupt } from '../requests/interrupt.ts'
 import type { Tries } from '../requests/sender.ts'
 import { type AskTrace, askTrace } from '../traces/ask-span.ts'
+import { askError, subjectOf } from './ask-error.ts'
 import type { AskSpec } from './ask-spec.ts'
 import { Grant } from './grant.ts'
 import { type AcquireReply, SentAsk } from './sent-ask.ts'
@@ -30,7 +31,7 @@ export async function ask(client: ClientParts, spec: AskSpec): Promise<Grant | S
       await asked.wait(reply)
     }
   } catch (error) {
-    return asked.failed(error)
+    return await asked.failed(error)
   } finally {
     asked.end()
   }
@@ -142,7 +143,7 @@ class Ask implements Closable, Tries {
         return reply
       case 'failed':
         sent.finish()
-        throw new FailedForGoodError(reply)
+        throw new FailedForGoodError(reply, subjectOf(this.#spec))
       case 'refused':
         sent.finish()
         if (!ASK_ANEW.has(reply.code)) throw refusedError(reply)
@@ -168,10 +169,14 @@ class Ask implements Closable, Tries {
   }
 
   /** Throws the error, unless the work may run without a server. */
-  failed(error: unknown): Grant | Skip {
+  async failed(error: unknown): Promise<Grant | Skip> {
     this.#trace?.failed(error)
     const { whenUnavailable, verified } = this.#spec
-    if (whenUnavailable !== 'run' || !(error instanceof UnavailableError)) throw error
+    if (whenUnavailable !== 'run' || !(error instanceof UnavailableError)) {
+      const { position } = this.#report
+      const waitedMs = this.#client.clock.monoMs() - this.#startMs
+      throw await askError(this.#client, this.#spec, { error, position, waitedMs })
+    }
     if (verified) return { status: 'skip', fence: 0 }
     const { namespace, operation, resource, owner = this.#client.random.id() } = this.#spec
     this.#client.notice(`nobody answers: ${operation} ${resource} runs without a grant`)
@@ -218,7 +223,7 @@ class Ask implements Closable, Tries {
   #tooLate(): BatonError {
     if (this.#unanswered) return this.#unanswered
     if (!this.#hasQueued) return new UnavailableError('nobody answered within the wait limit')
-    return new RefusedError('wait-over', 'the wait limit is over; ask again or wait longer')
+    return refusedError(errorBody('wait-over'))
   }
 
   #askAnew(sent: SentAsk, why: string): undefined {

@@ -1,3 +1,4 @@
+import { type InspectOptions, inspect } from 'node:util'
 import type {
   Event,
   Granted,
@@ -15,7 +16,7 @@ import type { ClientParts, Closable } from '../client-parts.ts'
 import { onAbort } from '../clock.ts'
 import type { InputOf } from '../connection/transport.ts'
 import { aboutSubject, BatonError, type ErrorSubject, GrantLostError, RefusedError } from '../errors.ts'
-import type { LossCause } from '../loss.ts'
+import { type LossCause, lossText } from '../loss.ts'
 import { Interrupt } from '../requests/interrupt.ts'
 import { allWaiters } from '../requests/pages.ts'
 import type { Session, SessionUser } from '../session/session.ts'
@@ -173,6 +174,19 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
     return () => {
       this.#effect = 'none'
     }
+  }
+
+  [inspect.custom](_depth: number, options: InspectOptions, inspectValue: typeof inspect): string {
+    const { resource, operation, fence } = this
+    const shown = this.#leavingIs === 'success' ? { resource, fence } : { operation, resource, fence }
+    const name = this.#leavingIs === 'success' ? 'Lock' : 'Grant'
+    return `${name} ${inspectValue({ ...shown, state: this.#state }, options)}`
+  }
+
+  get #state(): string {
+    if (this.lost) return `lost: ${lossText(this.#lost!.cause)}`
+    if (this.#reported) return 'ended'
+    return this.#held ? 'held' : 'no grant: no server answered'
   }
 
   /** Made when the work begins, as it becomes the active span. */

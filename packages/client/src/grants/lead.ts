@@ -1,9 +1,10 @@
+import type { Skip } from '@baton-lock/core'
 import type { LeadContext, LeadOptions } from '../api.ts'
 import type { ClientParts } from '../client-parts.ts'
-import { BatonError } from '../errors.ts'
+import type { BatonError } from '../errors.ts'
 import { inWorkSpan } from '../traces/work-span.ts'
 import { ask } from './ask.ts'
-import { askSpec } from './ask-spec.ts'
+import { type AskSpec, askSpec } from './ask-spec.ts'
 import type { Grant } from './grant.ts'
 
 type Callback<Result> = (context: LeadContext) => Result | Promise<Result>
@@ -21,9 +22,7 @@ export async function lead<Result>(
   // A leader without a grant could lead beside another one.
   const { whenUnavailable = client.whenUnavailable === 'run' ? 'wait' : client.whenUnavailable } = options
   for (;;) {
-    const answer = await ask(client, askSpec(client, 'lead', resource, { ...options, whenUnavailable })).catch(
-      unlessStopped,
-    )
+    const answer = await standing(client, askSpec(client, 'lead', resource, { ...options, whenUnavailable }))
     if (!answer) return undefined
     if (answer.status === 'skip') continue
     const term = await inWorkSpan(client, answer, () => serve(answer, callback, options.signal))
@@ -32,8 +31,16 @@ export async function lead<Result>(
   }
 }
 
-function unlessStopped(error: unknown): undefined {
-  if (!(error instanceof BatonError) || error.code !== 'aborted') throw error
+/** `undefined` if it was stopped by its signal. */
+async function standing(client: ClientParts, spec: AskSpec): Promise<Grant | Skip | undefined> {
+  try {
+    return await ask(client, spec)
+  } catch (error) {
+    const { signal } = spec
+    const isStopped = signal?.aborted && (error === signal.reason || (error as BatonError).code === 'aborted')
+    if (isStopped) return undefined
+    throw error
+  }
 }
 
 /** One term. Nothing else is done before the callback has stopped. */

@@ -77,7 +77,7 @@ test.each([
   expect(await failing).toBe(error)
   const told = await waiting
   expect(told).toBeInstanceOf(FailedForGoodError)
-  expect(told).toMatchObject({ by: 'a', permanent: true, message: 'a failed for good: no such digest' })
+  expect(told).toMatchObject({ by: 'a', permanent: true, message: 'pull sha256:a: a failed for good: no such digest' })
 })
 
 test('an error text that is too long is cut, not refused', async () => {

@@ -1,9 +1,10 @@
 import type { Skip } from '@baton-lock/core'
 import type { Done, RunContext, RunOptions, Skipped, VerifyWhen } from '../api.ts'
 import type { ClientParts } from '../client-parts.ts'
-import { RefusedError } from '../errors.ts'
+import { aboutSubject, RefusedError } from '../errors.ts'
 import { inWorkSpan } from '../traces/work-span.ts'
 import { ask } from './ask.ts'
+import { subjectOf } from './ask-error.ts'
 import { askSpec } from './ask-spec.ts'
 import type { Grant } from './grant.ts'
 
@@ -40,7 +41,9 @@ export async function run<Result>(
       answer = await ask(client, { ...spec, verified: true })
       if (answer.status === 'skip') return skippedOf(skip)
     } else if (spec.deadline.isOver()) {
-      throw new RefusedError('wait-over', 'it was skipped, is not there, and time is up')
+      const subject = subjectOf(spec)
+      const text = aboutSubject(subject, 'it was skipped, is not there, and time is up')
+      throw new RefusedError('wait-over', text, subject)
     } else answer = await ask(client, { ...spec, disbelieve: skip.fence, verifies })
   }
   const grant = answer

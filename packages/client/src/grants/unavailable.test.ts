@@ -79,7 +79,7 @@ test('fail: it says what was met while there was time to meet something', async 
   const outcome = outcomeOf(baton.status('r'))
   for (let steps = 0; steps < 60; steps++) await clock.advance(100)
   expect(wire.of('get-resource').length).toBeGreaterThan(4)
-  expect(await outcome).toMatchObject({ message: 'nobody is there' })
+  expect(await outcome).toMatchObject({ message: 'r: nobody is there' })
 })
 
 test('fail: a server that swallows everything is as good as none', async () => {

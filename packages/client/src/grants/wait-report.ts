@@ -17,6 +17,11 @@ export class WaitReport {
     this.#onThrow = onThrow
   }
 
+  /** The last known position; 0 before the first. */
+  get position(): number {
+    return this.#position
+  }
+
   queued({ position, progress }: Queued): void {
     if (position !== this.#position) {
       this.#position = position

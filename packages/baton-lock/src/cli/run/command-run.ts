@@ -183,7 +183,7 @@ function explained(error: unknown, { operation, resource, namespace }: CommandRu
   if (error.code === 'unauthorised') return error
   const { code, sentence } = exitOf(error)
   const what = `${operation} ${resource}`
-  if (error.code !== 'in-use') return new Exit(code, `${what}: ${sentence}`)
+  if (error.code !== 'in-use') return new Exit(code, error.resource === undefined ? `${what}: ${sentence}` : sentence)
   const where = namespace === undefined ? '' : ` --namespace ${namespace}`
   const shown = `\`baton refs list ${resource}${where}\` shows them`
   return operation === 'delete'
