@@ -1,6 +1,14 @@
 import type { GrantView, Json, Policy, PreviousAttempt, ResourceView, WaiterView } from '@baton-lock/core'
 import type { Overview, PastGrant, WireEvent } from '@baton-lock/protocol'
-import type { AskOptions, LeadOptions, LockOptions, OnceOptions, RunOptions, SuccessOptions } from './options.ts'
+import type {
+  AskOptions,
+  LeadOptions,
+  LockOptions,
+  OnceOptions,
+  RunOptions,
+  SuccessOptions,
+  TryLockOptions,
+} from './options.ts'
 
 export type * from './options.ts'
 
@@ -188,6 +196,8 @@ export interface Baton extends AsyncDisposable {
   ): Promise<Result>
   /** The same for a scope: `await using lock = await baton.lock('nightly')`. */
   lock(resource: string, options?: LockOptions): Promise<Lock>
+  /** The same without waiting: the lock, or `null` if it is taken. */
+  tryLock(resource: string, options?: TryLockOptions): Promise<Lock | null>
   /**
    * Once in the whole cluster: one call does the work. Those that wait get its result, and so do those that come within `keepMs`. If
    * it fails, the next waiter does it.
@@ -222,7 +232,7 @@ export interface Baton extends AsyncDisposable {
   ): Promise<Done<Result>>
   /** A grant without a callback. A skip is thrown as a `SkippedError`. */
   acquire(operation: string, resource: string, options?: AskOptions): Promise<Grant>
-  /** A grant if there is one without waiting, otherwise `null`. A skip is thrown as a `SkippedError`. */
+  /** A grant of an operation if there is one without waiting, otherwise `null`. A skip is thrown as a `SkippedError`. */
   tryAcquire(
     operation: string,
     resource: string,

@@ -87,6 +87,7 @@ const shapes = {
   run: { ...once, ...references },
   once,
   lock: { ...waiting, owner, queueing: flag },
+  tryLock: { namespace: id, owner, signal, whenUnavailable: waiting.whenUnavailable },
   lead: { ...waiting, whenUnavailable: oneOf('wait', 'fail') },
   leader: { namespace: id },
   status: { namespace: id },

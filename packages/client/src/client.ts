@@ -18,6 +18,7 @@ import type {
   RunContext,
   RunOptions,
   Timeline,
+  TryLockOptions,
 } from './api.ts'
 import { checkCallback, checkIds, checkOptions } from './check-options.ts'
 import type { ClientParts } from './client-parts.ts'
@@ -27,7 +28,8 @@ import type { Environment } from './environment.ts'
 import { BatonError, type ErrorSubject, errorAbout, RefusedError, SkippedError } from './errors.ts'
 import { ask } from './grants/ask.ts'
 import { subjectOf } from './grants/ask-error.ts'
-import { askSpec } from './grants/ask-spec.ts'
+import { type AskSpec, askSpec } from './grants/ask-spec.ts'
+import type { Grant as HeldGrant } from './grants/grant.ts'
 import { lead } from './grants/lead.ts'
 import { underLock } from './grants/lock.ts'
 import { run } from './grants/run.ts'
@@ -105,6 +107,11 @@ export class Client implements Baton {
     return answer
   }
 
+  async tryLock(resource: string, options: TryLockOptions = {}): Promise<Lock | null> {
+    this.#check('tryLock', { resource }, options)
+    return this.#try('lock', resource, options, 'success')
+  }
+
   async once<Result>(resource: string, callback: Callback<Result>, options: OnceOptions = {}): Promise<Done<Result>> {
     this.#check('once', { resource }, options, callback)
     return run(this.#parts, { operation: 'once', resource }, callback, options)
@@ -153,12 +160,7 @@ export class Client implements Baton {
     options: Omit<AskOptions, 'waitMs' | 'queueing'> = {},
   ): Promise<Grant | null> {
     this.#check('tryAcquire', { operation, resource }, options)
-    try {
-      return await this.#acquire(operation, resource, { ...options, waitMs: 0 }, { isTry: true })
-    } catch (error) {
-      if (error instanceof RefusedError && error.code === 'busy') return null
-      throw error
-    }
+    return this.#try(operation, resource, options, 'failure')
   }
 
   async status(resource: string, options: In = {}): Promise<ResourceStatus> {
@@ -247,12 +249,26 @@ export class Client implements Baton {
     sleep()
   }
 
+  async #try(
+    operation: string,
+    resource: string,
+    options: AskOptions,
+    leavingIs: AskSpec['leavingIs'],
+  ): Promise<HeldGrant | null> {
+    try {
+      return await this.#acquire(operation, resource, { ...options, waitMs: 0 }, { leavingIs, isTry: true })
+    } catch (error) {
+      if (error instanceof RefusedError && error.code === 'busy') return null
+      throw error
+    }
+  }
+
   async #acquire(
     operation: string,
     resource: string,
     options: AskOptions,
     how?: Parameters<typeof askSpec>[4],
-  ): Promise<Grant> {
+  ): Promise<HeldGrant> {
     const spec = askSpec(this.#parts, operation, resource, options, how)
     const answer = await ask(this.#parts, spec)
     if (answer.status === 'skip') throw new SkippedError(answer, subjectOf(spec))

@@ -36,6 +36,7 @@ export type {
   Skipped,
   SuccessOptions,
   Timeline,
+  TryLockOptions,
   VerifyWhen,
   WhenUnavailable,
 } from './api.ts'

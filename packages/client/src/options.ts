@@ -115,6 +115,9 @@ export interface LockOptions
     | 'placeEveryMs'
   > {}
 
+/** Options of `tryLock`. */
+export interface TryLockOptions extends Pick<LockOptions, 'namespace' | 'owner' | 'signal' | 'whenUnavailable'> {}
+
 /** Options of `lead`. */
 export interface LeadOptions
   extends Pick<AskOptions, 'namespace' | 'waitMs' | 'onQueued' | 'onProgress' | 'placeEveryMs'> {

@@ -239,3 +239,22 @@ test('lead: one that is asked to stop before it stands does not stand; one whose
   await baton.close()
   expect(await standing).toMatchObject({ code: 'closed' })
 })
+
+test('tryLock: the lock or null, without waiting; leaving it is its normal end', async () => {
+  const world = newClientWorld()
+  const [a, b] = [world.client({ node: 'a' }), world.client({ node: 'b' })]
+  const lock = await a.baton.tryLock('l')
+  expect(lock).toMatchObject({ resource: 'l', fence: 1, isHeld: true })
+  expect(await b.baton.tryLock('l')).toBeNull()
+  expect(b.wire.sent.map(({ type }) => type)).toEqual(['open-session', 'acquire'])
+  expect(await a.baton.tryLock('l', { owner: lock! })).toMatchObject({ fence: 1 })
+  expect(await b.baton.tryLock('l', { namespace: 'other' })).toMatchObject({ fence: 1 })
+  await expect(b.baton.tryLock('l', { waitMs: 5 } as object)).rejects.toThrow("tryLock has no option 'waitMs'")
+  const short = await b.baton.tryLock('m')
+  await short?.[Symbol.asyncDispose]()
+  expect((await b.baton.status('m')).recent).toMatchObject([{ outcome: { outcome: 'success' } }])
+  b.wire.goDown()
+  const trying = outcomeOf(b.baton.tryLock('n'))
+  await world.clock.advance(2_000)
+  expect(await trying).toMatchObject({ code: 'unavailable', resource: 'n', operation: 'lock' })
+})
