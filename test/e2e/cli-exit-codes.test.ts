@@ -154,6 +154,18 @@ describe.concurrent('baton run exits', () => {
     expect(elsewhere).toMatchObject({ stdout: '', stderr: 'baton: no node uses used in the namespace else\n' })
   })
 
+  test.each(['lock', 'once', 'run pull'])(
+    '124 where the command of %s has run for too long, and it has failed',
+    async (call) => {
+      const { code, stderr } = await server.baton(...call.split(' '), 'slow', '--max-hold', '300ms', ...sh('sleep 60'))
+      expect({ code, stderr }).toEqual({
+        code: 124,
+        stderr: expect.stringMatching(/^baton: (lock|once|pull) slow: held for longer than its limit of 300ms$/m),
+      })
+      expect((await server.baton('status', 'slow')).stdout).toContain('held for longer than its limit')
+    },
+  )
+
   test('75 where it is busy and it does not want to wait, or not any longer', async () => {
     await whileHeld('busy', async () => {
       const ask = (...flags: string[]) => server.baton('run', 'pull', 'busy', ...flags, ...sh(''))

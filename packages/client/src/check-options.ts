@@ -41,6 +41,9 @@ const tracer = when(
   'a tracer of OpenTelemetry, or false',
 )
 
+/** In days: timers of Node run for 2 ** 31 ms at most. */
+const HOLD_MAX_MS = 24 * 86_400_000
+
 const waiting = {
   namespace: id,
   waitMs: milliseconds,
@@ -49,6 +52,8 @@ const waiting = {
   onQueued: callable,
   onProgress: callable,
   placeEveryMs: milliseconds,
+  maxHoldMs: whole(1, HOLD_MAX_MS),
+  graceMs: whole(0, HOLD_MAX_MS),
 } satisfies Shape
 
 const asking = {
@@ -87,7 +92,7 @@ const shapes = {
   run: { ...once, ...references },
   once,
   lock: { ...waiting, owner, queueing: flag },
-  tryLock: { namespace: id, owner, signal, whenUnavailable: waiting.whenUnavailable },
+  tryLock: without({ ...waiting, owner }, 'waitMs', 'onQueued', 'onProgress', 'placeEveryMs'),
   lead: { ...waiting, whenUnavailable: oneOf('wait', 'fail') },
   leader: { namespace: id },
   status: { namespace: id },
@@ -110,6 +115,10 @@ export function checkOptions(call: keyof typeof shapes, options: unknown): void 
     const check = Object.hasOwn(shape, name) ? shape[name] : undefined
     if (!check) throw new ArgumentError(`${call} has no option '${name}'; it takes ${Object.keys(shape).join(', ')}`)
     if (value !== undefined) checkIs(call, `the option ${name}`, value, check)
+  }
+  const { maxHoldMs, graceMs } = options as { maxHoldMs?: unknown; graceMs?: unknown }
+  if (graceMs !== undefined && maxHoldMs === undefined) {
+    throw new ArgumentError(`${call}: the option graceMs counts from maxHoldMs, which is not given`)
   }
 }
 

@@ -28,11 +28,12 @@ import type { Environment } from './environment.ts'
 import { BatonError, type ErrorSubject, errorAbout, RefusedError, SkippedError } from './errors.ts'
 import { ask } from './grants/ask.ts'
 import { subjectOf } from './grants/ask-error.ts'
-import { type AskSpec, askSpec } from './grants/ask-spec.ts'
-import type { Grant as HeldGrant } from './grants/grant.ts'
+import { type AskKind, type AskSpec, askSpec } from './grants/ask-spec.ts'
 import { lead } from './grants/lead.ts'
 import { underLock } from './grants/lock.ts'
 import { run } from './grants/run.ts'
+import { ScopedGrant } from './grants/scoped-grant.ts'
+import { UsualHolds } from './grants/usual-holds.ts'
 import { namesOf } from './random.ts'
 import { eventFeed } from './requests/event-feed.ts'
 import { changeReference, dropNode, forget, revoke } from './requests/guarded.ts'
@@ -83,6 +84,7 @@ export class Client implements Baton {
       sender,
       sessions: new ClientSessions(sender, environment, { node, ttlMs, onRenewed }),
       stream,
+      usualHolds: new UsualHolds(),
       open: new List(),
     }
     this.references = this.#references()
@@ -98,13 +100,13 @@ export class Client implements Baton {
     const callback = typeof callbackOrOptions === 'function' ? callbackOrOptions : undefined
     const options = typeof callbackOrOptions === 'function' ? more : callbackOrOptions
     this.#check('lock', { resource }, options)
-    const answer = await ask(this.#parts, askSpec(this.#parts, 'lock', resource, options, { leavingIs: 'success' }))
+    if (!callback) return await this.#acquire('lock', resource, options, { leavingIs: 'success' })
+    const spec = askSpec(this.#parts, 'lock', resource, options, { leavingIs: 'success' })
+    const answer = await ask(this.#parts, spec)
     // Only a changed row skips: then nobody is excluded.
-    if (answer.status === 'skip') throw new SkippedError(answer, { operation: 'lock', resource })
+    if (answer.status === 'skip') throw new SkippedError(answer, subjectOf(spec))
     // Awaited, as a promise that is returned takes two more turns.
-    if (callback) return await underLock(this.#parts, answer, callback)
-    startWorkSpan(this.#parts, answer)
-    return answer
+    return await underLock(this.#parts, answer, callback)
   }
 
   async tryLock(resource: string, options: TryLockOptions = {}): Promise<Lock | null> {
@@ -254,7 +256,7 @@ export class Client implements Baton {
     resource: string,
     options: AskOptions,
     leavingIs: AskSpec['leavingIs'],
-  ): Promise<HeldGrant | null> {
+  ): Promise<ScopedGrant | null> {
     try {
       return await this.#acquire(operation, resource, { ...options, waitMs: 0 }, { leavingIs, isTry: true })
     } catch (error) {
@@ -263,17 +265,12 @@ export class Client implements Baton {
     }
   }
 
-  async #acquire(
-    operation: string,
-    resource: string,
-    options: AskOptions,
-    how?: Parameters<typeof askSpec>[4],
-  ): Promise<HeldGrant> {
-    const spec = askSpec(this.#parts, operation, resource, options, how)
+  async #acquire(operation: string, resource: string, options: AskOptions, kind: AskKind = {}): Promise<ScopedGrant> {
+    const spec = askSpec(this.#parts, operation, resource, options, { ...kind, isScoped: true })
     const answer = await ask(this.#parts, spec)
     if (answer.status === 'skip') throw new SkippedError(answer, subjectOf(spec))
     startWorkSpan(this.#parts, answer)
-    return answer
+    return new ScopedGrant(answer)
   }
 
   #check(

@@ -1,4 +1,4 @@
-import type { ErrorBody, ErrorCode } from '@baton-lock/protocol'
+import { type ErrorBody, type ErrorCode, formatDuration } from '@baton-lock/protocol'
 import { type LossCause, lossText } from './loss.ts'
 
 /** What an error is about. Only what is known is set. */
@@ -21,6 +21,7 @@ export class BatonError extends Error {
     | ErrorCode
     | 'unavailable'
     | 'grant-lost'
+    | 'held-too-long'
     | 'failed-for-good'
     | 'skipped'
     | 'aborted'
@@ -96,6 +97,24 @@ export class GrantLostError extends BatonError {
   ) {
     const text = `lost the grant: ${lossText(cause)}${note === undefined ? '' : `; ${note}`}`
     super('grant-lost', aboutSubject(subject, text), { cause, ...subject })
+    if (callbackError !== undefined) this.callbackError = callbackError
+  }
+}
+
+/** The grant was held for longer than `maxHoldMs`: the work has to stop, and its grant ends as a failure. */
+export class HoldLimitError extends BatonError {
+  override readonly name = 'HoldLimitError'
+  readonly maxHoldMs: number
+  /** What the callback threw after that. */
+  declare readonly callbackError?: unknown
+
+  constructor(
+    maxHoldMs: number,
+    { callbackError, ...subject }: ErrorSubject & { readonly callbackError?: unknown } = {},
+  ) {
+    const text = `held for longer than its limit of ${formatDuration(maxHoldMs)}`
+    super('held-too-long', aboutSubject(subject, text), subject)
+    this.maxHoldMs = maxHoldMs
     if (callbackError !== undefined) this.callbackError = callbackError
   }
 }

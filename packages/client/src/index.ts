@@ -47,6 +47,7 @@ export {
   type ErrorSubject,
   FailedForGoodError,
   GrantLostError,
+  HoldLimitError,
   PermanentError,
   RefusedError,
   SkippedError,

@@ -1,4 +1,5 @@
-import { formatDuration } from '@baton-lock/protocol'
+import type { Outcome } from '@baton-lock/core'
+import { type ErrorBody, formatDuration } from '@baton-lock/protocol'
 
 /** Why a grant was lost. */
 export type LossCause =
@@ -38,5 +39,26 @@ export function lossText(cause: LossCause): string {
       return cause.message
     case 'client-closed':
       return 'the client was closed'
+  }
+}
+
+/** How another than its holder has ended a grant. */
+export function causeOfEnd(outcome: Outcome): LossCause {
+  if (outcome.outcome === 'revoked') return { kind: 'revoked', by: undefined }
+  const message = 'error' in outcome ? outcome.error : 'another hold has ended it'
+  return { kind: 'grant-ended', message }
+}
+
+/** What a refusal says of a grant; `undefined` if the grant may still be held. */
+export function causeOfRefusal({ code, message }: ErrorBody): LossCause | undefined {
+  switch (code) {
+    case 'session-lost':
+      return { kind: 'session-ended' }
+    case 'unknown-grant':
+    case 'not-holder':
+    case 'stale-fence':
+      return { kind: 'grant-ended', message }
+    default:
+      return undefined
   }
 }

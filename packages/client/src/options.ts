@@ -70,6 +70,16 @@ export interface AskOptions {
   readonly onQueued?: (position: number) => void
   /** Called with the progress of the holder, once a second at most. */
   readonly onProgress?: (progress: Json) => void
+  /**
+   * The longest time that it may be held. Then the signal aborts with a `HoldLimitError`, and when the callback has ended, the grant
+   * is released as a failure. Default: no limit.
+   */
+  readonly maxHoldMs?: number
+  /**
+   * With `maxHoldMs`: releases the grant so long after the limit even if the callback goes on, beside the next holder. Unsafe unless
+   * what it writes to checks fences. Default: never, the grant is kept until the callback has ended.
+   */
+  readonly graceMs?: number
   /** How often to look up the position, which takes a request. Default: about once per lease. */
   readonly placeEveryMs?: number
 }
@@ -113,14 +123,20 @@ export interface LockOptions
     | 'onQueued'
     | 'onProgress'
     | 'placeEveryMs'
+    | 'maxHoldMs'
+    | 'graceMs'
   > {}
 
 /** Options of `tryLock`. */
-export interface TryLockOptions extends Pick<LockOptions, 'namespace' | 'owner' | 'signal' | 'whenUnavailable'> {}
+export interface TryLockOptions
+  extends Pick<LockOptions, 'namespace' | 'owner' | 'signal' | 'whenUnavailable' | 'maxHoldMs' | 'graceMs'> {}
 
 /** Options of `lead`. */
 export interface LeadOptions
-  extends Pick<AskOptions, 'namespace' | 'waitMs' | 'onQueued' | 'onProgress' | 'placeEveryMs'> {
+  extends Pick<
+    AskOptions,
+    'namespace' | 'waitMs' | 'onQueued' | 'onProgress' | 'placeEveryMs' | 'maxHoldMs' | 'graceMs'
+  > {
   /** Stops it: a standby leaves the queue and resolves to `undefined`; for a leader, it aborts the signal of the callback. */
   readonly signal?: AbortSignal
   /** If no server answers: go on (default), or give up. Nobody leads without a grant. */

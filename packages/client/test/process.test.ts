@@ -28,6 +28,32 @@ test('a program that has done its work ends, though its client was never closed'
   }
 })
 
+test('a program that has forgotten to release a lock ends all the same', async () => {
+  const url = await startRealServer()
+  const { code, output } = await program(`
+    const baton = await connect('${url}')
+    const lock = await baton.lock('l')
+    console.log(lock)`)
+  expect({ code, output }).toEqual({ code: 0, output: "Lock { resource: 'l', fence: 1, state: 'held' }\n" })
+})
+
+test('a program that waits for the signal of its lock goes on holding it', async () => {
+  const url = await startRealServer()
+  const ended = program(`
+    const baton = await connect('${url}', { node: 'b' })
+    const { signal } = await baton.lock('l')
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    console.log(signal.reason.code)`)
+  const baton = await connect(url, { node: 'a' })
+  onTestFinished(() => baton.close())
+  for await (const event of baton.events({ resource: 'l' })) {
+    if (event.type === 'granted' || (event.type === 'state' && event.of === 'resource' && event.view?.grants.length))
+      break
+  }
+  await baton.revoke('lock', 'l')
+  expect(await ended).toEqual({ code: 0, output: 'grant-lost\n' })
+})
+
 test('a program that only waits in line goes on waiting', async () => {
   const url = await startRealServer()
   const baton = await connect(url, { node: 'a' })

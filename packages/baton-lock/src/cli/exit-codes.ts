@@ -9,6 +9,7 @@ export const EXIT = {
   inUse: 73,
   busy: 75,
   unauthorised: 77,
+  heldTooLong: 124,
   notFound: 127,
 } as const
 

@@ -2,6 +2,7 @@ import {
   ArgumentError,
   FailedForGoodError,
   GrantLostError,
+  HoldLimitError,
   RefusedError,
   UnavailableError,
 } from '@baton-lock/client/errors'
@@ -18,6 +19,7 @@ test.each<[unknown, number]>([
   [new RefusedError('store-unavailable', 'x'), 69],
   [new RefusedError('unknown-host', 'x'), 69],
   [new GrantLostError({ kind: 'session-ended' }), 70],
+  [new HoldLimitError(1), 124],
   [new RefusedError('in-use', 'x'), 73],
   [new RefusedError('busy', 'x'), 75],
   [new RefusedError('wait-over', 'x'), 75],

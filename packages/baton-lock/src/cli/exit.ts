@@ -3,6 +3,7 @@ import {
   BatonError,
   FailedForGoodError,
   GrantLostError,
+  HoldLimitError,
   RefusedError,
   UnavailableError,
 } from '@baton-lock/client'
@@ -81,6 +82,7 @@ function codeOf(error: unknown): number {
   if (error instanceof FailedForGoodError) return EXIT.failedForGood
   if (error instanceof UnavailableError) return EXIT.unreachable
   if (error instanceof GrantLostError) return EXIT.grantLost
+  if (error instanceof HoldLimitError) return EXIT.heldTooLong
   if (error instanceof RefusedError || error instanceof BatonError) return codesOfRefusals[error.code] ?? EXIT.failed
   return EXIT.failed
 }

@@ -2,6 +2,7 @@ import type { Json } from '@baton-lock/core'
 import type { AskOptions, WhenUnavailable } from '../api.ts'
 import type { ClientParts } from '../client-parts.ts'
 import { Deadline } from './deadline.ts'
+import type { HoldLimits } from './hold-limit.ts'
 
 /** What is requested, and how. */
 export interface AskSpec {
@@ -28,9 +29,15 @@ export interface AskSpec {
   readonly deadline: Deadline
   /** The outcome of leaving the scope of the grant without a report. */
   readonly leavingIs: 'success' | 'failure'
+  readonly limits?: HoldLimits | undefined
+  /** No callback: it is held until it is released. */
+  readonly isScoped?: boolean
   /** That it is busy is one of the answers, not an error that has to name the holder. */
   readonly isTry?: boolean
 }
+
+/** What the call itself says, not its options. */
+export type AskKind = Partial<Pick<AskSpec, 'leavingIs' | 'isScoped' | 'isTry'>>
 
 /** No kept success counts. */
 const EVERYTHING = Number.MAX_SAFE_INTEGER
@@ -40,7 +47,7 @@ export function askSpec(
   operation: string,
   resource: string,
   options: AskOptions,
-  { leavingIs = 'failure', isTry = false }: Partial<Pick<AskSpec, 'leavingIs' | 'isTry'>> = {},
+  { leavingIs = 'failure', isScoped = false, isTry = false }: AskKind = {},
 ): AskSpec {
   const { owner, whenUnavailable = client.whenUnavailable } = options
   const isOther = typeof owner === 'object'
@@ -62,6 +69,8 @@ export function askSpec(
     whenUnavailable,
     deadline: new Deadline(client, options.waitMs, whenUnavailable),
     leavingIs,
+    limits: options.maxHoldMs === undefined ? undefined : { maxHoldMs: options.maxHoldMs, graceMs: options.graceMs },
+    isScoped,
     isTry,
   }
 }

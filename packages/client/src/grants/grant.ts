@@ -1,40 +1,24 @@
-import { type InspectOptions, inspect } from 'node:util'
-import type {
-  Event,
-  Granted,
-  GrantView,
-  Json,
-  Outcome,
-  PreviousAttempt,
-  ReportedOutcome,
-  Standing,
-  WaiterView,
-} from '@baton-lock/core'
+import type { Event, Granted, GrantView, Json, ReportedOutcome, Standing, WaiterView } from '@baton-lock/core'
 import type { ErrorBody, Place } from '@baton-lock/protocol'
 import type { Lock, Grant as PublicGrant, RunContext, SuccessOptions } from '../api.ts'
 import type { ClientParts, Closable } from '../client-parts.ts'
 import { onAbort } from '../clock.ts'
 import type { InputOf } from '../connection/transport.ts'
-import { aboutSubject, BatonError, type ErrorSubject, GrantLostError, RefusedError } from '../errors.ts'
-import { type LossCause, lossText } from '../loss.ts'
+import { aboutSubject, BatonError, type ErrorSubject, GrantLostError, HoldLimitError, RefusedError } from '../errors.ts'
+import { causeOfEnd, causeOfRefusal, type LossCause, lossText } from '../loss.ts'
 import { Interrupt } from '../requests/interrupt.ts'
-import { allWaiters } from '../requests/pages.ts'
+import { allWaiters, otherHolders } from '../requests/pages.ts'
 import type { Session, SessionUser } from '../session/session.ts'
 import type { StreamListener } from '../session/session-stream.ts'
+import type { GrantTrace } from '../traces/grant-trace.ts'
 import type { AskSpec } from './ask-spec.ts'
 import { cancelAsk } from './cancel-ask.ts'
-import { errorText, isPermanent, toldResult, tooLarge } from './outcome.ts'
+import { watchScope } from './dropped-scopes.ts'
+import { GrantFields } from './grant-fields.ts'
+import { type HoldLimits, watchHold } from './hold-limit.ts'
+import { errorText, isPermanent, toldResult } from './outcome.ts'
 import { ProgressReport } from './progress-report.ts'
-
-/** The span of the work under a grant. */
-export interface GrantTrace {
-  /** Names the span for those who are told of the outcome; `undefined` if it is not recorded. */
-  readonly traceparent: string | undefined
-  /** The grant was lost; it may have been reported on before. */
-  lost(error: GrantLostError): void
-  /** The first report was acknowledged, or failed with this error (`lost`). */
-  reported(outcome: 'success' | 'failure' | 'cancelled' | 'lost', error?: unknown): void
-}
+import { sendRelease } from './release.ts'
 
 /** What a grant needs if a server has granted it. */
 interface Held {
@@ -45,14 +29,13 @@ interface Held {
 }
 
 interface GrantStart {
-  readonly spec: Pick<AskSpec, 'signal' | 'leavingIs'>
+  readonly spec: Pick<AskSpec, 'signal' | 'leavingIs' | 'isScoped' | 'limits'>
   readonly place: Place
   readonly reply: Pick<Granted, 'fence' | 'attempt' | 'previous'>
   /** `undefined`: no server answered, and the work runs without a grant (`whenUnavailable: 'run'`). */
   readonly held: Held | undefined
 }
 
-const LOST_CODES = new Set(['unknown-grant', 'not-holder', 'stale-fence', 'session-lost'])
 const UNACKNOWLEDGED = 'its outcome was not acknowledged in time, so others may not know of it'
 const LEFT = 'left without an outcome'
 
@@ -60,24 +43,17 @@ const LEFT = 'left without an outcome'
  * A grant, from its acknowledged claim to its acknowledged outcome or its loss. Callers and callbacks get this object, by the narrower
  * interfaces of api.ts. Most grants are short and end well, so what only the others need is made when they need it.
  */
-export class Grant implements PublicGrant, RunContext, Lock, StreamListener, SessionUser, Closable {
-  readonly status = 'granted'
+export class Grant extends GrantFields implements PublicGrant, RunContext, Lock, StreamListener, SessionUser, Closable {
   readonly place: Place
   readonly namespace: string
-  readonly operation: string
-  readonly resource: string
-  readonly node: string
-  readonly owner: string
-  readonly fence: number
-  readonly attempt: number
-  readonly previous: PreviousAttempt | undefined
   readonly #client: ClientParts
   readonly #callersSignal: AbortSignal | undefined
   readonly #leavingIs: AskSpec['leavingIs']
   readonly #held: Held | undefined
   /** States of streams that were opened later include it. */
   readonly #knownSince: number
-  readonly #sleep: () => void
+  readonly #sinceMs: number
+  #sleep: (() => void) | undefined
   readonly #openAt: number
   #listenerAt = -1
   #userAt = -1
@@ -94,36 +70,41 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
   #released: Promise<void> | undefined
   #lost: GrantLostError | undefined
   #isClosed = false
+  #hasLasted = false
+  #overdue: HoldLimitError | undefined
+  #cancelLimit: (() => void) | undefined
+  #cancelNotice: (() => void) | undefined
+  /** The object that the caller has, until it is watched. */
+  scope: object | undefined
+  /** The caller has its signal. */
+  #isKept = false
 
   constructor(client: ClientParts, { spec, place, reply, held }: GrantStart) {
+    super(place, reply)
     this.place = place
     this.namespace = place.namespace
-    this.operation = place.operation
-    this.resource = place.resource
-    this.node = place.node
-    this.owner = place.owner
-    this.fence = reply.fence
-    this.attempt = reply.attempt
-    this.previous = reply.previous
     this.#client = client
     this.#callersSignal = spec.signal
     this.#leavingIs = spec.leavingIs
     this.#held = held
     this.#knownSince = client.stream.openings
-    this.#sleep = client.clock.stayAwake()
+    // What a caller does in a scope of its own keeps the process alive by itself. A lock that was forgotten does not.
+    if (!spec.isScoped) this.#sleep = client.clock.stayAwake()
+    this.#sinceMs = client.clock.monoMs()
     this.#openAt = client.open.add(this)
     if (!held) return
     this.#listenerAt = client.stream.register(this)
-    if (held.hasQueued) this.onLasting()
-    else this.lastingFromMs = client.stream.whenItLasts()
+    if (held.hasQueued) this.#leaveStream = client.stream.keepOpen(held.session)
+    this.lastingFromMs = client.stream.whenItLasts()
     this.#userAt = held.session.add(this)
+    if (spec.limits) this.#limit(spec.limits)
   }
 
   get signal(): AbortSignal {
     if (!this.#end) {
       const end = new AbortController()
       this.#end = end
-      if (this.#lost) end.abort(this.#lost)
+      if (this.#lost ?? this.#overdue) end.abort(this.#lost ?? this.#overdue)
       else if (this.#callersSignal && !this.#isClosed)
         this.#unlink = onAbort(this.#callersSignal, (reason) => end.abort(reason))
     }
@@ -153,6 +134,7 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
     return () => {
       if (this.isHeld) return
       if (this.#lost) throw this.lostError()
+      if (this.#reported && this.#overdue) throw this.failure()
       if (this.#reported)
         throw new BatonError('ended', this.#about('it was released, and is held no longer'), this.#subject)
     }
@@ -163,7 +145,7 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
   }
 
   get holders(): () => Promise<readonly GrantView[]> {
-    return async () => (this.#held ? this.#otherHolders() : [])
+    return async () => (this.#held ? otherHolders(this.#client.sender, this.place) : [])
   }
 
   get progress(): (progress: Json) => void {
@@ -176,14 +158,7 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
     }
   }
 
-  [inspect.custom](_depth: number, options: InspectOptions, inspectValue: typeof inspect): string {
-    const { resource, operation, fence } = this
-    const shown = this.#leavingIs === 'success' ? { resource, fence } : { operation, resource, fence }
-    const name = this.#leavingIs === 'success' ? 'Lock' : 'Grant'
-    return `${name} ${inspectValue({ ...shown, state: this.#state }, options)}`
-  }
-
-  get #state(): string {
+  get state(): string {
     if (this.lost) return `lost: ${lossText(this.#lost!.cause)}`
     if (this.#reported) return 'ended'
     return this.#held ? 'held' : 'no grant: no server answered'
@@ -231,7 +206,7 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
   onEvent(event: Event): void {
     // While it is being reported on, this is the end that it reports.
     if (event.type !== 'ended' || event.fence !== this.fence || this.#reported) return
-    this.#lose(causeOf(event.outcome))
+    this.#lose(causeOfEnd(event.outcome))
   }
 
   onState(standing: Standing | undefined, opening: number): void {
@@ -243,8 +218,32 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
   onSilence(): void {}
 
   onLasting(): void {
+    const { clock, stream, usualHolds } = this.#client
     this.lastingFromMs = Infinity
-    this.#leaveStream = this.#client.stream.keepOpen(this.#held!.session)
+    this.#hasLasted = true
+    this.#leaveStream ??= stream.keepOpen(this.#held!.session)
+    const long = usualHolds.tooLong(this.place)
+    if (long) {
+      const leftMs = this.#sinceMs + long.afterMs - clock.monoMs()
+      this.#cancelNotice = clock.after(leftMs, () => this.#client.notice(this.#about(long.text)))
+    }
+    if (!this.scope || this.#isKept) return
+    watchScope(this.scope, this)
+    this.scope = undefined
+  }
+
+  /** The caller relies on more than the scope: on its signal. */
+  keepScope(scope: object): void {
+    this.scope = scope
+    this.#isKept = true
+    if (!this.#isClosed) this.#sleep ??= this.#client.clock.stayAwake()
+  }
+
+  /** Nothing refers to its scope any more, so nobody can release it, or learn that it is lost. */
+  onScopeDropped(): void {
+    if (this.#reported || this.#lost) return
+    this.#client.notice(this.#about('its lock was garbage-collected without a release, and is released now'))
+    void this[Symbol.asyncDispose]()
   }
 
   onSessionLost(cause: LossCause): void {
@@ -259,14 +258,40 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
     return new GrantLostError(cause, { ...this.#subject, callbackError, note })
   }
 
+  /** The error of a call whose grant was lost or held for too long. `error`: what the callback threw then. */
+  failure(error?: unknown): BatonError | undefined {
+    if (this.lost) return this.lostError(error)
+    if (!this.#overdue) return undefined
+    const callbackError = error instanceof HoldLimitError ? undefined : error
+    return new HoldLimitError(this.#overdue.maxHoldMs, { ...this.#subject, callbackError })
+  }
+
+  #limit(limits: HoldLimits): void {
+    this.#cancelLimit = watchHold(this.#client.clock, limits, {
+      onTooLong: () => {
+        this.#overdue = new HoldLimitError(limits.maxHoldMs, this.#subject)
+        this.#end?.abort(this.#overdue)
+      },
+      onGraceOver: () => void this.#failUnreported(this.#overdue!.message),
+    })
+  }
+
   /** The first report counts. A later one must not look as if it did. */
   #report(outcome: ReportedOutcome, cause?: unknown): Promise<void> {
     if (this.#reported) {
       const text = this.#about('its outcome was reported before; this changes nothing')
       return Promise.reject(new BatonError('ended', text, this.#subject))
     }
-    this.#reported = this.#sendOutcome(outcome, cause)
+    const isTooLate = this.#overdue !== undefined && outcome.outcome === 'success'
+    this.#reported = isTooLate ? this.#failOverdue() : this.#sendOutcome(outcome, cause)
     return this.#reported
+  }
+
+  /** Work that took longer than it may has not succeeded. */
+  async #failOverdue(): Promise<never> {
+    const overdue = this.failure()!
+    await this.#sendOutcome({ outcome: 'failure', error: overdue.message }, overdue)
+    throw overdue
   }
 
   async #failUnreported(why: string): Promise<void> {
@@ -279,20 +304,18 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
     this.#progress?.stop()
     const interrupt = new Interrupt()
     this.#reporting = interrupt
+    this.#sleep ??= this.#client.clock.stayAwake()
     try {
       if (this.#lost) throw this.lostError()
       if (this.#held) {
-        const tries = { leftMs: forever, interrupt }
-        let reply = await this.#client.sender.request<'release'>(this.#releaseOf(outcome), tries)
-        if (reply.status === 'refused' && reply.code === 'too-large' && 'result' in outcome) {
-          const { result = null, ...without } = outcome
-          this.#noticeOmitted(tooLarge(result))
-          reply = await this.#client.sender.request<'release'>(
-            this.#releaseOf({ ...without, resultOmitted: true }),
-            tries,
-          )
-        }
+        const reply = await sendRelease(this.#client.sender, {
+          request: (each) => this.#releaseOf(each),
+          outcome,
+          interrupt,
+          onOmitted: (why) => this.#noticeOmitted(why),
+        })
         if (reply.status === 'refused') throw this.#refused(reply)
+        this.#noteHold()
       }
       this.#trace?.reported(outcome.outcome, cause)
     } catch (error) {
@@ -313,14 +336,12 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
     return traceparent === undefined || request.outcome === 'cancelled' ? request : { ...request, traceparent }
   }
 
-  #refused({ code, message }: ErrorBody): BatonError {
-    if (LOST_CODES.has(code)) {
-      const cause: LossCause = code === 'session-lost' ? { kind: 'session-ended' } : { kind: 'grant-ended', message }
-      return new GrantLostError(this.#lost?.cause ?? cause, this.#subject)
-    }
+  #refused(reply: ErrorBody): BatonError {
+    const cause = this.#lost?.cause ?? causeOfRefusal(reply)
+    if (cause) return new GrantLostError(cause, this.#subject)
     const { hold, session } = this.#held!
     cancelAsk(this.#client, { place: this.place, hold, session })
-    return new RefusedError(code, this.#about(message), this.#subject)
+    return new RefusedError(reply.code, this.#about(reply.message), this.#subject)
   }
 
   /** The work is a success all the same: doing it again would not make its result smaller. */
@@ -354,36 +375,23 @@ export class Grant implements PublicGrant, RunContext, Lock, StreamListener, Ses
     this.#progress?.stop()
     this.#leaveStream?.()
     this.#unlink?.()
-    this.#sleep()
+    this.#cancelLimit?.()
+    this.#cancelNotice?.()
+    this.#sleep?.()
   }
 
-  async #otherHolders(): Promise<readonly GrantView[]> {
-    const { namespace, resource } = this.place
-    const reply = await this.#client.sender.query<'get-resource'>({ type: 'get-resource', namespace, resource })
-    return reply.resource.grants.filter(({ operation }) => operation !== this.operation)
+  #noteHold(): void {
+    const { clock, usualHolds } = this.#client
+    if (!usualHolds.isSampled(this.#hasLasted)) return
+    usualHolds.note(this.place, clock.monoMs() - this.#sinceMs, this.#hasLasted)
   }
 
   #sayProgress(progress: Json): void {
     if (this.#reported || this.#lost || !this.#held) return
-    this.#progress ??= new ProgressReport(this.#client.clock, (latest) => this.#sendProgress(latest))
+    this.#progress ??= new ProgressReport(this.#client, this, (reply) => {
+      const cause = causeOfRefusal(reply)
+      if (cause && !this.#reported) this.#lose(cause)
+    })
     this.#progress.say(progress)
   }
-
-  async #sendProgress(progress: Json): Promise<void> {
-    const { fence } = this
-    const reply = await this.#client.sender.request<'progress'>({ type: 'progress', ...this.place, fence, progress })
-    if (reply.status === 'refused' && LOST_CODES.has(reply.code) && !this.#reported)
-      this.#lose({ kind: 'grant-ended', message: reply.message })
-  }
-}
-
-function forever(): number {
-  return Infinity
-}
-
-/** How another than its holder has ended a grant. */
-function causeOf(outcome: Outcome): LossCause {
-  if (outcome.outcome === 'revoked') return { kind: 'revoked', by: undefined }
-  const message = 'error' in outcome ? outcome.error : 'another hold has ended it'
-  return { kind: 'grant-ended', message }
 }

@@ -8,7 +8,7 @@ import { type AskSpec, askSpec } from './ask-spec.ts'
 import type { Grant } from './grant.ts'
 
 type Callback<Result> = (context: LeadContext) => Result | Promise<Result>
-type Term<Result> = { readonly is: 'over'; readonly result: Result } | { readonly is: 'lost' }
+type Term<Result> = { readonly is: 'over'; readonly result: Result } | { readonly is: 'lost'; readonly why: BatonError }
 
 /**
  * Stands until it leads, and again after a loss, until the callback ends or the signal aborts. Being stopped is a normal end: a
@@ -27,7 +27,7 @@ export async function lead<Result>(
     if (answer.status === 'skip') continue
     const term = await inWorkSpan(client, answer, () => serve(answer, callback, options.signal))
     if (term.is === 'over') return term.result
-    client.notice(`no longer leads ${resource} (${answer.lost?.message}); stands again`)
+    client.notice(`no longer leads ${resource} (${term.why.message}); stands again`)
   }
 }
 
@@ -49,14 +49,20 @@ async function serve<Result>(
   callback: Callback<Result>,
   signal: AbortSignal | undefined,
 ): Promise<Term<Result>> {
-  const isLost = () => grant.lost !== undefined && !signal?.aborted
+  const lost = async () => {
+    const why = signal?.aborted ? undefined : grant.failure()
+    if (why && !grant.lost) await grant.fail(why).catch(() => {})
+    return why && ({ is: 'lost', why } as const)
+  }
   try {
     const result = await callback(grant)
-    if (isLost()) return { is: 'lost' }
+    const isLost = await lost()
+    if (isLost) return isLost
     await grant.succeed().catch(() => {})
     return { is: 'over', result }
   } catch (error) {
-    if (isLost()) return { is: 'lost' }
+    const isLost = await lost()
+    if (isLost) return isLost
     await grant.fail(error).catch(() => {})
     throw error
   }

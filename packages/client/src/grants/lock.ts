@@ -15,11 +15,11 @@ export function underLock<Result>(
   return inWorkSpan(client, grant, async () => {
     try {
       const result = await callback(grant)
-      if (grant.lost) throw grant.lost
+      const failure = grant.failure()
+      if (failure) throw failure
       return result
     } catch (error) {
-      if (grant.lost) throw grant.lostError(error)
-      throw error
+      throw grant.failure(error) ?? error
     } finally {
       await grant[Symbol.asyncDispose]()
     }

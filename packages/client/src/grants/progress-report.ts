@@ -1,20 +1,27 @@
 import type { Json } from '@baton-lock/core'
-import type { ClientClock } from '../clock.ts'
+import type { ErrorBody, Place } from '@baton-lock/protocol'
+import type { ClientParts } from '../client-parts.ts'
 
 const INTERVAL_MS = 250
 
 /** Sends the progress of the work a few times a second at most; of reports that come faster, the last counts. */
 export class ProgressReport {
-  readonly #clock: ClientClock
-  readonly #send: (progress: Json) => Promise<void>
+  readonly #client: ClientParts
+  readonly #grant: { readonly place: Place; readonly fence: number }
+  readonly #onRefused: (refusal: ErrorBody) => void
   #latest: { readonly progress: Json } | undefined
   #resting = false
   #stopped = false
   #cancelTimer = () => {}
 
-  constructor(clock: ClientClock, send: (progress: Json) => Promise<void>) {
-    this.#clock = clock
-    this.#send = send
+  constructor(
+    client: ClientParts,
+    grant: { readonly place: Place; readonly fence: number },
+    onRefused: (refusal: ErrorBody) => void,
+  ) {
+    this.#client = client
+    this.#grant = grant
+    this.#onRefused = onRefused
   }
 
   say(progress: Json): void {
@@ -35,9 +42,15 @@ export class ProgressReport {
     // Progress that does not arrive is not worth a second try.
     await this.#send(latest.progress).catch(() => {})
     if (this.#stopped) return
-    this.#cancelTimer = this.#clock.after(INTERVAL_MS, () => {
+    this.#cancelTimer = this.#client.clock.after(INTERVAL_MS, () => {
       this.#resting = false
       void this.#sendLatest()
     })
+  }
+
+  async #send(progress: Json): Promise<void> {
+    const { place, fence } = this.#grant
+    const reply = await this.#client.sender.request<'progress'>({ type: 'progress', ...place, fence, progress })
+    if (reply.status === 'refused') this.#onRefused(reply)
   }
 }

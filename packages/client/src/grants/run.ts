@@ -63,7 +63,8 @@ async function perform<Result>(
     isFound = (await isThere?.('grant')) ?? false
     if (isThere && !isFound) grant.signal.throwIfAborted()
     if (!isFound) result = await callback(grant)
-    if (!isFound && grant.lost) throw grant.lost
+    const failure = isFound ? undefined : grant.failure()
+    if (failure) throw failure
   } catch (error) {
     return failed(grant, error)
   }
@@ -76,12 +77,12 @@ async function perform<Result>(
   return { status: 'performed', result: result as Result, resultOmitted: false, fence, by: node, at }
 }
 
-/** Reports the failure unless the grant is lost, and throws what the caller gets. */
+/** Reports the failure unless the grant is lost, and throws it: the error of the callback, unless that had no more time. */
 async function failed(grant: Grant, error: unknown): Promise<never> {
-  if (grant.lost) throw grant.lostError(error)
-  // The caller gets its own error. If the report fails, the end of the session tells others the same.
-  await grant.fail(error).catch(() => {})
-  throw error
+  const failure = grant.failure(error) ?? error
+  // If the report fails, the end of the session tells others the same.
+  if (!grant.lost) await grant.fail(failure).catch(() => {})
+  throw failure
 }
 
 function skippedOf<Result>({ fence, by, atMs, result, resultOmitted }: Skip): Skipped<Result> {

@@ -1,4 +1,4 @@
-import type { WaiterView } from '@baton-lock/core'
+import type { GrantView, WaiterView } from '@baton-lock/core'
 import type { ResourceStatus } from '../api.ts'
 import type { InputOf } from '../connection/transport.ts'
 import type { Sender } from './sender.ts'
@@ -29,4 +29,17 @@ export async function allWaiters(
     after = page.next
   } while (after !== undefined)
   return all
+}
+
+/** The grants of other operations on the same resource. */
+export async function otherHolders(
+  sender: Sender,
+  {
+    namespace,
+    resource,
+    operation,
+  }: { readonly namespace: string; readonly resource: string; readonly operation: string },
+): Promise<readonly GrantView[]> {
+  const reply = await sender.query<'get-resource'>({ type: 'get-resource', namespace, resource })
+  return reply.resource.grants.filter((grant) => grant.operation !== operation)
 }

@@ -1,6 +1,7 @@
 import type { ClientParts } from '../client-parts.ts'
 import { GrantLostError } from '../errors.ts'
-import type { Grant, GrantTrace } from '../grants/grant.ts'
+import type { Grant } from '../grants/grant.ts'
+import type { GrantTrace } from './grant-trace.ts'
 import { failSpan, linksTo, placeAttributes, recordedTraceparentOf } from './spans.ts'
 import { KIND, type Span, type SpanOptions } from './tracer.ts'
 

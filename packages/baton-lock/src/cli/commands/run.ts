@@ -13,6 +13,7 @@ import { parseDuration } from '../values.ts'
 interface RunFlags extends ConnectionFlags {
   readonly wait?: string
   readonly ttl?: string
+  readonly maxHold?: string
   readonly queue: boolean
   readonly revision?: string
   readonly force?: boolean
@@ -112,6 +113,10 @@ function running(
       ['--node <node>', 'who asks (BATON_NODE; default: the host name)'],
       ['--wait <duration>', 'how long to wait until it begins, e.g. 10m; 0 does not wait (default: without limit)'],
       ['--ttl <duration>', 'after how long without a sign of life the next one takes over (default: 30s)'],
+      [
+        '--max-hold <duration>',
+        'how long the command may run; then it is ended (SIGTERM, then SIGKILL), and has failed (default: without limit)',
+      ],
       ['--no-queue', 'give up at once where it is busy'],
       new Option('--unavailable <how>', 'what to do if no server answers').choices(unavailable).default(unavailable[0]),
     ],
@@ -150,11 +155,14 @@ who waits for the resource.
 
 Exit codes: the command's own when it ran (128+n when a signal ended it, 127 when there is none of that name);
   64 usage; 69 no server or store answers; 70 the grant was lost while the command ran; 75 busy, or the wait was over;
-  77 unauthorised.`
+  77 unauthorised; 124 ended by --max-hold.`
 
 const SKIP_EXIT_CODES = `${EXIT_CODES}
   And: 0 and a line 'skipped: …' on stderr when skipped (--skip-exit); 65 failed for good, told while waiting;
   73 nodes still use the resource.`
+
+/** As the SDK has it. */
+const HOLD_MAX_MS = 24 * 86_400_000
 
 type What = Pick<CommandRun, 'intent' | 'operation' | 'resource' | 'command'> & { readonly keepMs?: number | undefined }
 
@@ -174,6 +182,7 @@ function runWith(flags: RunFlags, what: What, context: CliContext): Promise<numb
     namespace: flags.namespace,
     waitMs: flags.wait === undefined ? undefined : parseDuration(flags.wait, { maxMs: LIMITS.waitMaxMs }),
     queueing: flags.queue,
+    maxHoldMs: flags.maxHold === undefined ? undefined : parseDuration(flags.maxHold, { minMs: 1, maxMs: HOLD_MAX_MS }),
     revision: flags.revision,
     force: flags.force ?? false,
     permanentExits: flags.permanentExit ?? [],

@@ -16,6 +16,8 @@ export interface CommandRun {
   readonly command: readonly string[]
   readonly waitMs: number | undefined
   readonly queueing: boolean
+  /** How long CMD may run. */
+  readonly maxHoldMs: number | undefined
   readonly revision: string | undefined
   readonly force: boolean
   /** The namespace that the user named, for messages. */
@@ -102,6 +104,7 @@ async function call(
     ...(run.waitMs !== undefined && { waitMs: run.waitMs }),
     // Said only to turn it off: otherwise the policy decides.
     ...(run.queueing ? {} : { queueing: false }),
+    ...(run.maxHoldMs !== undefined && { maxHoldMs: run.maxHoldMs }),
   }
   const skipping = { ...waiting, force, ...(revision !== undefined && { revision }) }
   switch (intent) {

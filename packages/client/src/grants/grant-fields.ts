@@ -1,0 +1,41 @@
+import { type InspectOptions, inspect } from 'node:util'
+import type { PreviousAttempt } from '@baton-lock/core'
+
+/** What is known of a grant from its beginning. */
+export abstract class GrantFields {
+  readonly status = 'granted'
+  readonly operation: string
+  readonly resource: string
+  readonly node: string
+  readonly owner: string
+  readonly fence: number
+  readonly attempt: number
+  readonly previous: PreviousAttempt | undefined
+
+  constructor(
+    { operation, resource, node, owner }: Pick<GrantFields, 'operation' | 'resource' | 'node' | 'owner'>,
+    {
+      fence,
+      attempt,
+      previous,
+    }: Pick<GrantFields, 'fence' | 'attempt'> & { readonly previous?: PreviousAttempt | undefined },
+  ) {
+    this.operation = operation
+    this.resource = resource
+    this.node = node
+    this.owner = owner
+    this.fence = fence
+    this.attempt = attempt
+    this.previous = previous
+  }
+
+  /** Whether it is held, in words. */
+  abstract get state(): string
+
+  [inspect.custom](_depth: number, options: InspectOptions, inspectValue: typeof inspect): string {
+    const { operation, resource, fence, state } = this
+    return operation === 'lock'
+      ? `Lock ${inspectValue({ resource, fence, state }, options)}`
+      : `Grant ${inspectValue({ operation, resource, fence, state }, options)}`
+  }
+}
