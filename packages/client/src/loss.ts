@@ -42,6 +42,18 @@ export function lossText(cause: LossCause): string {
   }
 }
 
+/** The client itself has decided that it is lost. The server may know nothing of it. */
+export function isOwnLoss({ kind }: LossCause): boolean {
+  return OWN_LOSSES.has(kind)
+}
+
+const OWN_LOSSES: ReadonlySet<LossCause['kind']> = new Set([
+  'event-loop-blocked',
+  'clock-jumped',
+  'server-unreachable',
+  'renewal-refused',
+])
+
 /** How another than its holder has ended a grant. */
 export function causeOfEnd(outcome: Outcome): LossCause {
   if (outcome.outcome === 'revoked') return { kind: 'revoked', by: undefined }

@@ -93,7 +93,7 @@ export const connectionBugs: readonly Bug[] = [
   {
     name: 'a request that is given up is not cancelled',
     file: `${CLIENT}/grants/sent-ask.ts`,
-    find: 'if (!this.#isOver) cancelAsk(this.#client, this)',
+    find: "if (!this.#isOver) cleanUp<'cancel'>(this.#client, this.session, { type: 'cancel', ...this.place, hold: this.hold })",
     replace: '',
     caughtBy: { tests: [`${CLIENT}/grants/ask.test.ts`] },
   },

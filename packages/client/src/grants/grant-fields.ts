@@ -1,5 +1,24 @@
 import { type InspectOptions, inspect } from 'node:util'
-import type { PreviousAttempt } from '@baton-lock/core'
+import type { Granted, PreviousAttempt } from '@baton-lock/core'
+import type { Place } from '@baton-lock/protocol'
+import type { Session } from '../session/session.ts'
+import type { AskSpec } from './ask-spec.ts'
+
+/** What a grant needs if a server has granted it. */
+export interface ServerGrant {
+  readonly hold: string
+  readonly session: Session
+  /** It was in the queue before, so the stream is open. */
+  readonly hasQueued: boolean
+}
+
+export interface GrantStart {
+  readonly spec: Pick<AskSpec, 'signal' | 'leavingIs' | 'isScoped' | 'limits'>
+  readonly place: Place
+  readonly reply: Pick<Granted, 'fence' | 'attempt' | 'previous'>
+  /** `undefined`: no server answered, and the work runs without a grant (`whenUnavailable: 'run'`). */
+  readonly held: ServerGrant | undefined
+}
 
 /** What is known of a grant from its beginning. */
 export abstract class GrantFields {

@@ -1,40 +1,24 @@
-import type { Event, Granted, GrantView, Json, ReportedOutcome, Standing, WaiterView } from '@baton-lock/core'
+import type { Event, GrantView, Json, ReportedOutcome, Standing, WaiterView } from '@baton-lock/core'
 import type { ErrorBody, Place } from '@baton-lock/protocol'
 import type { Lock, Grant as PublicGrant, RunContext, SuccessOptions } from '../api.ts'
 import type { ClientParts, Closable } from '../client-parts.ts'
 import { onAbort } from '../clock.ts'
 import type { InputOf } from '../connection/transport.ts'
 import { aboutSubject, BatonError, type ErrorSubject, GrantLostError, HoldLimitError, RefusedError } from '../errors.ts'
-import { causeOfEnd, causeOfRefusal, type LossCause, lossText } from '../loss.ts'
+import { causeOfEnd, causeOfRefusal, isOwnLoss, type LossCause, lossText } from '../loss.ts'
 import { Interrupt } from '../requests/interrupt.ts'
 import { allWaiters, otherHolders } from '../requests/pages.ts'
-import type { Session, SessionUser } from '../session/session.ts'
+import type { SessionUser } from '../session/session.ts'
 import type { StreamListener } from '../session/session-stream.ts'
 import type { GrantTrace } from '../traces/grant-trace.ts'
 import type { AskSpec } from './ask-spec.ts'
-import { cancelAsk } from './cancel-ask.ts'
+import { cleanUp } from './clean-up.ts'
 import { watchScope } from './dropped-scopes.ts'
-import { GrantFields } from './grant-fields.ts'
+import { GrantFields, type GrantStart, type ServerGrant } from './grant-fields.ts'
 import { type HoldLimits, watchHold } from './hold-limit.ts'
 import { errorText, isPermanent, toldResult } from './outcome.ts'
 import { ProgressReport } from './progress-report.ts'
-import { sendRelease } from './release.ts'
-
-/** What a grant needs if a server has granted it. */
-interface Held {
-  readonly hold: string
-  readonly session: Session
-  /** It was in the queue before, so the stream is open. */
-  readonly hasQueued: boolean
-}
-
-interface GrantStart {
-  readonly spec: Pick<AskSpec, 'signal' | 'leavingIs' | 'isScoped' | 'limits'>
-  readonly place: Place
-  readonly reply: Pick<Granted, 'fence' | 'attempt' | 'previous'>
-  /** `undefined`: no server answered, and the work runs without a grant (`whenUnavailable: 'run'`). */
-  readonly held: Held | undefined
-}
+import { releaseOf, sendRelease } from './release.ts'
 
 const UNACKNOWLEDGED = 'its outcome was not acknowledged in time, so others may not know of it'
 const LEFT = 'left without an outcome'
@@ -49,7 +33,7 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
   readonly #client: ClientParts
   readonly #callersSignal: AbortSignal | undefined
   readonly #leavingIs: AskSpec['leavingIs']
-  readonly #held: Held | undefined
+  readonly #held: ServerGrant | undefined
   /** States of streams that were opened later include it. */
   readonly #knownSince: number
   readonly #sinceMs: number
@@ -320,6 +304,7 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
       this.#trace?.reported(outcome.outcome, cause)
     } catch (error) {
       const failure = interrupt.isStopped ? this.lostError(undefined, UNACKNOWLEDGED) : error
+      if (this.#lost) this.#giveBack(this.#lost)
       this.#trace?.reported('lost', failure)
       throw failure
     } finally {
@@ -327,20 +312,25 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
     }
   }
 
+  /** The server may keep it for the rest of the lease, and its work has ended. */
+  #giveBack({ cause, message }: GrantLostError): void {
+    if (!this.#held || !isOwnLoss(cause)) return
+    cleanUp<'release'>(this.#client, this.#held.session, this.#releaseOf({ outcome: 'failure', error: message }))
+  }
+
   #releaseOf(outcome: ReportedOutcome): InputOf<'release'> {
-    const { namespace, resource, operation, node, owner } = this.place
-    const { fence } = this
-    const { hold } = this.#held!
-    const request = { type: 'release', namespace, resource, operation, node, owner, hold, fence, ...outcome } as const
-    const traceparent = this.#trace?.traceparent
-    return traceparent === undefined || request.outcome === 'cancelled' ? request : { ...request, traceparent }
+    return releaseOf(
+      { place: this.place, hold: this.#held!.hold, fence: this.fence },
+      outcome,
+      this.#trace?.traceparent,
+    )
   }
 
   #refused(reply: ErrorBody): BatonError {
     const cause = this.#lost?.cause ?? causeOfRefusal(reply)
     if (cause) return new GrantLostError(cause, this.#subject)
     const { hold, session } = this.#held!
-    cancelAsk(this.#client, { place: this.place, hold, session })
+    cleanUp<'cancel'>(this.#client, session, { type: 'cancel', ...this.place, hold })
     return new RefusedError(reply.code, this.#about(reply.message), this.#subject)
   }
 

@@ -51,7 +51,7 @@ async function serve<Result>(
 ): Promise<Term<Result>> {
   const lost = async () => {
     const why = signal?.aborted ? undefined : grant.failure()
-    if (why && !grant.lost) await grant.fail(why).catch(() => {})
+    if (why) await grant.fail(why).catch(() => {})
     return why && ({ is: 'lost', why } as const)
   }
   try {

@@ -1,9 +1,20 @@
 import type { ReportedOutcome } from '@baton-lock/core'
-import type { ReplyOf } from '@baton-lock/protocol'
+import type { Place, ReplyOf } from '@baton-lock/protocol'
 import type { InputOf } from '../connection/transport.ts'
 import type { Interrupt } from '../requests/interrupt.ts'
 import type { Sender } from '../requests/sender.ts'
 import { tooLarge } from './outcome.ts'
+
+/** The report of an outcome. `traceparent`: the span of the work, if it is recorded. */
+export function releaseOf(
+  { place, hold, fence }: { readonly place: Place; readonly hold: string; readonly fence: number },
+  outcome: ReportedOutcome,
+  traceparent: string | undefined,
+): InputOf<'release'> {
+  const { namespace, resource, operation, node, owner } = place
+  const request = { type: 'release', namespace, resource, operation, node, owner, hold, fence, ...outcome } as const
+  return traceparent === undefined || request.outcome === 'cancelled' ? request : { ...request, traceparent }
+}
 
 interface Release {
   request(outcome: ReportedOutcome): InputOf<'release'>

@@ -81,7 +81,7 @@ async function perform<Result>(
 async function failed(grant: Grant, error: unknown): Promise<never> {
   const failure = grant.failure(error) ?? error
   // If the report fails, the end of the session tells others the same.
-  if (!grant.lost) await grant.fail(failure).catch(() => {})
+  await grant.fail(failure).catch(() => {})
   throw failure
 }
 

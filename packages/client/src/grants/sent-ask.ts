@@ -6,7 +6,7 @@ import { ONLY_HOLD } from '../session/place.ts'
 import type { Session, SessionUser } from '../session/session.ts'
 import type { StreamListener } from '../session/session-stream.ts'
 import type { AskSpec } from './ask-spec.ts'
-import { cancelAsk } from './cancel-ask.ts'
+import { cleanUp } from './clean-up.ts'
 import type { WaitReport } from './wait-report.ts'
 
 export type AcquireReply = ReplyOf<'acquire'>
@@ -73,7 +73,7 @@ export class SentAsk implements StreamListener, SessionUser {
 
   /** Cancels it, unless it is over. */
   leave(): void {
-    if (!this.#isOver) cancelAsk(this.#client, this)
+    if (!this.#isOver) cleanUp<'cancel'>(this.#client, this.session, { type: 'cancel', ...this.place, hold: this.hold })
     this.#isOver = true
     this.#client.stream.unregister(this, this.#listenerAt)
     this.session.remove(this, this.#userAt)

@@ -14,6 +14,8 @@ export interface Tries {
   readonly timeoutMs?: number
   /** How many tries of the same request were made before: every try may take longer than the one before. */
   readonly tries?: number
+  /** The longest pause between two tries. */
+  readonly pauseMaxMs?: number
   /** Ends it early. */
   readonly interrupt?: Interrupt
   /** Called before another try, with the reason why the last one had no reply. */
@@ -122,7 +124,7 @@ export class Sender {
     const { clock, random } = this.#environment
     if (how.interrupt?.isStopped) return
     if (error instanceof UnavailableError && how.leftMs) {
-      call.backoff ??= new Backoff(random)
+      call.backoff ??= new Backoff(random, how.pauseMaxMs)
       const delayMs = call.backoff.nextWithinMs(how.leftMs())
       if (delayMs !== undefined) {
         call.tries++
