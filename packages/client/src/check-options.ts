@@ -76,6 +76,7 @@ const connecting = {
   node: id,
   namespace: id,
   ttlMs: whole(LIMITS.ttlMinMs, LIMITS.ttlMaxMs),
+  deadlock: oneOf('notice', 'throw'),
   token: text,
   whenUnavailable: oneOf('wait', 'fail', 'run'),
   tls: plainObject,

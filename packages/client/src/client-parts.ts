@@ -1,5 +1,6 @@
 import type { WhenUnavailable } from './api.ts'
 import type { Environment } from './environment.ts'
+import type { Deadlocks } from './grants/deadlocks.ts'
 import type { UsualHolds } from './grants/usual-holds.ts'
 import type { Sender } from './requests/sender.ts'
 import type { List } from './session/list.ts'
@@ -20,6 +21,7 @@ export interface ClientParts extends Environment {
   readonly sessions: ClientSessions
   readonly stream: SessionStream
   readonly usualHolds: UsualHolds
+  readonly deadlocks: Deadlocks
   /** Everything that is under way, and ends when the client is closed. */
   readonly open: List<Closable>
 }

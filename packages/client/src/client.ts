@@ -29,6 +29,8 @@ import { BatonError, type ErrorSubject, errorAbout, RefusedError, SkippedError }
 import { ask } from './grants/ask.ts'
 import { subjectOf } from './grants/ask-error.ts'
 import { type AskKind, type AskSpec, askSpec } from './grants/ask-spec.ts'
+import { Deadlocks } from './grants/deadlocks.ts'
+import type { Grant as HeldGrant } from './grants/grant.ts'
 import { lead } from './grants/lead.ts'
 import { underLock } from './grants/lock.ts'
 import { run } from './grants/run.ts'
@@ -53,6 +55,9 @@ const CLOSE_MS = 3_000
 
 /** How many ttls a client relies on events if nothing between it and the store can lose them. */
 const TRUST_TTLS = 10
+
+const LOCK: AskKind = { leavingIs: 'success' }
+const SCOPED_LOCK: AskKind = { leavingIs: 'success', isScoped: true }
 
 /** The client, over any transport. */
 export class Client implements Baton {
@@ -85,6 +90,7 @@ export class Client implements Baton {
       sessions: new ClientSessions(sender, environment, { node, ttlMs, onRenewed }),
       stream,
       usualHolds: new UsualHolds(),
+      deadlocks: new Deadlocks(options.deadlock, environment.notice),
       open: new List(),
     }
     this.references = this.#references()
@@ -100,13 +106,14 @@ export class Client implements Baton {
     const callback = typeof callbackOrOptions === 'function' ? callbackOrOptions : undefined
     const options = typeof callbackOrOptions === 'function' ? more : callbackOrOptions
     this.#check('lock', { resource }, options)
-    if (!callback) return await this.#acquire('lock', resource, options, { leavingIs: 'success' })
-    const spec = askSpec(this.#parts, 'lock', resource, options, { leavingIs: 'success' })
+    const kind = callback ? LOCK : SCOPED_LOCK
+    const spec = askSpec(this.#parts, 'lock', resource, options, kind)
     const answer = await ask(this.#parts, spec)
     // Only a changed row skips: then nobody is excluded.
     if (answer.status === 'skip') throw new SkippedError(answer, subjectOf(spec))
     // Awaited, as a promise that is returned takes two more turns.
-    return await underLock(this.#parts, answer, callback)
+    if (callback) return await underLock(this.#parts, answer, callback)
+    return this.#scoped(answer)
   }
 
   async tryLock(resource: string, options: TryLockOptions = {}): Promise<Lock | null> {
@@ -265,12 +272,16 @@ export class Client implements Baton {
     }
   }
 
+  #scoped(grant: HeldGrant): ScopedGrant {
+    startWorkSpan(this.#parts, grant)
+    return new ScopedGrant(grant)
+  }
+
   async #acquire(operation: string, resource: string, options: AskOptions, kind: AskKind = {}): Promise<ScopedGrant> {
     const spec = askSpec(this.#parts, operation, resource, options, { ...kind, isScoped: true })
     const answer = await ask(this.#parts, spec)
     if (answer.status === 'skip') throw new SkippedError(answer, subjectOf(spec))
-    startWorkSpan(this.#parts, answer)
-    return new ScopedGrant(answer)
+    return this.#scoped(answer)
   }
 
   #check(

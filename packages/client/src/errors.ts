@@ -22,6 +22,7 @@ export class BatonError extends Error {
     | 'unavailable'
     | 'grant-lost'
     | 'held-too-long'
+    | 'deadlock'
     | 'failed-for-good'
     | 'skipped'
     | 'aborted'
@@ -116,6 +117,14 @@ export class HoldLimitError extends BatonError {
     super('held-too-long', aboutSubject(subject, text), subject)
     this.maxHoldMs = maxHoldMs
     if (callbackError !== undefined) this.callbackError = callbackError
+  }
+}
+
+/** A request inside the callback that holds the same lock would wait for itself. `cause` has the stack of the holder. */
+export class DeadlockError extends BatonError {
+  override readonly name = 'DeadlockError'
+  constructor(message: string, options: ErrorOptions & ErrorSubject) {
+    super('deadlock', message, options)
   }
 }
 

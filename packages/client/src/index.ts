@@ -18,6 +18,7 @@ export type {
   AskOptions,
   Baton,
   ConnectOptions,
+  DeadlockMode,
   Done,
   Grant,
   Held,
@@ -44,6 +45,7 @@ export { connect } from './connect.ts'
 export {
   ArgumentError,
   BatonError,
+  DeadlockError,
   type ErrorSubject,
   FailedForGoodError,
   GrantLostError,

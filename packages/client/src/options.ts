@@ -9,6 +9,11 @@ export interface ConnectOptions {
   readonly namespace?: string
   /** The lease: how long the server keeps this client's grants and places without a renewal. Default: 30 s. */
   readonly ttlMs?: number
+  /**
+   * A request for a lock inside the callback that holds it, without `owner`: a `notice` at once, with the stacks of both, or `throw` a
+   * `DeadlockError`. Both make a lock slower, in process by about a half. Default: a notice after it has waited for about a ttl.
+   */
+  readonly deadlock?: DeadlockMode
   /** Sent as a bearer token. */
   readonly token?: string
   /** What to do if no server answers. Calls have this option too. Default: `wait`. */
@@ -26,6 +31,9 @@ export interface ConnectOptions {
    */
   readonly tracer?: Tracer | false
 }
+
+/** What to do about a request that would wait for itself. */
+export type DeadlockMode = 'notice' | 'throw'
 
 /** Options of `open`. */
 export interface OpenOptions extends ConnectOptions {

@@ -10,6 +10,7 @@ import type { Tries } from '../requests/sender.ts'
 import { type AskTrace, askTrace } from '../traces/ask-span.ts'
 import { askError, subjectOf } from './ask-error.ts'
 import type { AskSpec } from './ask-spec.ts'
+import { ownGrant } from './deadlocks.ts'
 import { Grant } from './grant.ts'
 import { type AcquireReply, SentAsk } from './sent-ask.ts'
 import { WaitReport } from './wait-report.ts'
@@ -22,13 +23,16 @@ const ASK_ANEW = new Set(['passed-over', 'hold-ended', 'cancelled', 'session-los
  * `UnavailableError` if there was no reply for too long.
  */
 export async function ask(client: ClientParts, spec: AskSpec): Promise<Grant | Skip> {
-  const asked = new Ask(client, spec)
+  const here = client.deadlocks.here()
+  client.deadlocks.checkNested(spec, here)
+  const asked = new Ask(client, spec, here)
   try {
     for (;;) {
       const reply = asked.toldAnswer ?? (await client.sender.request<'acquire'>(() => asked.nextRequest(), asked))
       const answer = asked.judge(reply)
       if (answer) return answer
       await asked.wait(reply)
+      asked.lookForOwn()
     }
   } catch (error) {
     return await asked.failed(error)
@@ -42,6 +46,9 @@ class Ask implements Closable, Tries {
   readonly interrupt = new Interrupt()
   readonly #client: ClientParts
   readonly #spec: AskSpec
+  /** Where it was made, if that is recorded. */
+  readonly #here: Error | undefined
+  #hasLooked = false
   readonly #trace: AskTrace | undefined
   readonly #report: WaitReport
   readonly #startMs: number
@@ -57,10 +64,11 @@ class Ask implements Closable, Tries {
   /** Why the last request had no reply; `undefined` once one has. */
   #unanswered: UnavailableError | undefined
 
-  constructor(client: ClientParts, spec: AskSpec) {
+  constructor(client: ClientParts, spec: AskSpec, here: Error | undefined) {
     const { signal } = spec
     this.#client = client
     this.#spec = spec
+    this.#here = here
     this.#trace = askTrace(client, spec)
     // An error of the caller's own callback ends its ask.
     this.#report = new WaitReport(spec, this.#trace, (error) => this.interrupt.stop(error))
@@ -131,7 +139,7 @@ class Ask implements Closable, Tries {
         if (!sent.session.isAlive()) return this.#askAnew(sent, 'session-lost')
         sent.finish()
         const { place, hold, session } = sent
-        const held = { hold, session, hasQueued: this.#hasQueued }
+        const held = { hold, session, hasQueued: this.#hasQueued, at: this.#here }
         const grant = new Grant(this.#client, { spec: this.#spec, place, reply, held })
         if (sent.ended) grant.onEvent(sent.ended)
         this.#trace?.answered(grant)
@@ -157,15 +165,29 @@ class Ask implements Closable, Tries {
    * lost on the way (by a proxy, or a server that stalls), the next request finds out, once or twice in the life of a lease.
    */
   wait({ status }: AcquireReply): Promise<void> {
-    const { clock, random, trustMs } = this.#client
+    const { clock, random, trustMs, ttlMs } = this.#client
     if (status !== 'queued') {
       this.#setbacks ??= new Backoff(random)
       const delayMs = this.#setbacks.nextMs()
       return this.interrupt.until((done) => clock.after(delayMs, done))
     }
     this.#setbacks?.reset()
-    const againMs = Math.min(trustMs * (0.5 + random.fraction() / 2), this.#spec.placeEveryMs ?? Infinity)
+    const firstMs = this.#hasLooked ? Infinity : ttlMs
+    const againMs = Math.min(trustMs * (0.5 + random.fraction() / 2), this.#spec.placeEveryMs ?? Infinity, firstMs)
     return this.#sent!.wait(againMs, this.interrupt)
+  }
+
+  /**
+   * Whoever waits for longer than half a lease waits for a holder that is alive. If that is this client itself, it may be the caller. Later
+   * than a lease it is looked for in any case, so this needs no timer.
+   */
+  lookForOwn(): void {
+    const { clock, deadlocks, open, ttlMs } = this.#client
+    const waitedMs = clock.monoMs() - this.#startMs
+    if (this.#hasLooked || waitedMs < ttlMs / 2) return
+    this.#hasLooked = true
+    const grant = ownGrant(open, this.#spec)
+    if (grant) deadlocks.noteLongWait(this.#spec, grant, waitedMs)
   }
 
   /** Throws the error, unless the work may run without a server. */

@@ -10,6 +10,8 @@ export interface ServerGrant {
   readonly session: Session
   /** It was in the queue before, so the stream is open. */
   readonly hasQueued: boolean
+  /** Where it was requested, if that is recorded. */
+  readonly at?: Error | undefined
 }
 
 export interface GrantStart {

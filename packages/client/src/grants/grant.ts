@@ -95,6 +95,11 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
     return this.#end.signal
   }
 
+  /** The stack of the call that requested it, if that is recorded. */
+  get heldAt(): Error | undefined {
+    return this.#held?.at
+  }
+
   /** Why it was lost. Its signal may have aborted for another reason: that its caller wants the work to stop. */
   get lost(): GrantLostError | undefined {
     // A callback that blocked the event loop ends before a timer could tell.

@@ -25,7 +25,7 @@ export async function lead<Result>(
     const answer = await standing(client, askSpec(client, 'lead', resource, { ...options, whenUnavailable }))
     if (!answer) return undefined
     if (answer.status === 'skip') continue
-    const term = await inWorkSpan(client, answer, () => serve(answer, callback, options.signal))
+    const term = await inWorkSpan(client, answer, () => serve(client, answer, callback, options.signal))
     if (term.is === 'over') return term.result
     client.notice(`no longer leads ${resource} (${term.why.message}); stands again`)
   }
@@ -45,6 +45,7 @@ async function standing(client: ClientParts, spec: AskSpec): Promise<Grant | Ski
 
 /** One term. Nothing else is done before the callback has stopped. */
 async function serve<Result>(
+  client: ClientParts,
   grant: Grant,
   callback: Callback<Result>,
   signal: AbortSignal | undefined,
@@ -55,7 +56,7 @@ async function serve<Result>(
     return why && ({ is: 'lost', why } as const)
   }
   try {
-    const result = await callback(grant)
+    const result = await client.deadlocks.within(grant, callback)
     const isLost = await lost()
     if (isLost) return isLost
     await grant.succeed().catch(() => {})

@@ -14,7 +14,7 @@ export function underLock<Result>(
 ): Promise<Result> {
   return inWorkSpan(client, grant, async () => {
     try {
-      const result = await callback(grant)
+      const result = await client.deadlocks.within(grant, callback)
       const failure = grant.failure()
       if (failure) throw failure
       return result

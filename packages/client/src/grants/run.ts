@@ -29,7 +29,7 @@ export async function run<Result>(
   const isThereAlready = options.force ? undefined : isThere
 
   const verifies = isThere !== undefined
-  const verified = (await isThereAlready?.('before')) ?? false
+  const verified = isThereAlready ? await isThereAlready('before') : false
   let answer = await ask(client, { ...spec, ...(verified ? { verified } : { verifies }) })
   let isSure = verified
   while (answer.status === 'skip') {
@@ -51,7 +51,7 @@ export async function run<Result>(
 }
 
 async function perform<Result>(
-  { clock }: ClientParts,
+  { clock, deadlocks }: ClientParts,
   grant: Grant,
   { callback, keepMs, isThere }: Work<Result>,
 ): Promise<Done<Result>> {
@@ -62,7 +62,7 @@ async function perform<Result>(
   try {
     isFound = (await isThere?.('grant')) ?? false
     if (isThere && !isFound) grant.signal.throwIfAborted()
-    if (!isFound) result = await callback(grant)
+    if (!isFound) result = await deadlocks.within(grant, callback)
     const failure = isFound ? undefined : grant.failure()
     if (failure) throw failure
   } catch (error) {

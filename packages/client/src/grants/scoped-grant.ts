@@ -52,23 +52,23 @@ export class ScopedGrant extends GrantFields implements PublicGrant, Lock {
     return (progress) => this.#grant.progress(progress)
   }
 
-  async succeed(result?: unknown, options?: SuccessOptions): Promise<void> {
-    await this.#grant.succeed(result, options)
+  succeed(result?: unknown, options?: SuccessOptions): Promise<void> {
+    return this.#grant.succeed(result, options)
   }
 
-  async fail(error: unknown, options?: { readonly permanent?: boolean }): Promise<void> {
-    await this.#grant.fail(error, options)
+  fail(error: unknown, options?: { readonly permanent?: boolean }): Promise<void> {
+    return this.#grant.fail(error, options)
   }
 
-  async cancel(): Promise<void> {
-    await this.#grant.cancel()
+  cancel(): Promise<void> {
+    return this.#grant.cancel()
   }
 
-  async release(): Promise<void> {
-    await this.#grant.release()
+  release(): Promise<void> {
+    return this.#grant.release()
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#grant[Symbol.asyncDispose]()
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#grant[Symbol.asyncDispose]()
   }
 }
