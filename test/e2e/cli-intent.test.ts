@@ -79,7 +79,9 @@ describe.concurrent('by intent', () => {
     const a = server.start('lead', 'boss', '--node', 'a', ...script('a', 4))
     await begun('lead')
     const b = server.start('lead', 'boss', '--node', 'b', ...script('b', 5))
-    await until('b stands by', () => b.stderr() === 'baton: waiting, next in line: lead boss\n')
+    await until('b stands by', () =>
+      /^baton: waiting, next in line: lead boss, held by \S+ \(.*s\)\n$/.test(b.stderr()),
+    )
     const c = server.start('lead', 'boss', '--node', 'c', ...script('c', 6))
     await until('c stands by', () => c.stderr() !== '')
     writeFileSync(folder.path('a.go'), '')

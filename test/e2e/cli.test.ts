@@ -48,7 +48,10 @@ describe('baton run', () => {
     victim.kill('SIGKILL')
     const killedAtMs = Date.now()
     const { code, stderr } = await next.ended
-    expect({ code, stderr }).toEqual({ code: 0, stderr: 'baton: waiting, next in line: pull killed\n' })
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(/^baton: waiting, next in line: pull killed, held by \S+ \(.*s\)\n$/),
+    })
     expect(Date.now() - killedAtMs).toBeLessThan(4_000)
     expect(folder.read('ended')).toBe('\n')
   })

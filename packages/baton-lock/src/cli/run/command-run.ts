@@ -6,7 +6,7 @@ import { exitOfSignal, hearing, isStop, type PassedSignal, passedSignals } from 
 import { say } from '../print/say.ts'
 import { type Child, type ChildEnd, deathSignalWorks, startChild } from './child.ts'
 import { type CommandGrant, environmentOf } from './environment.ts'
-import { WaitingLine } from './waiting-line.ts'
+import { type Holder, WaitingLine } from './waiting-line.ts'
 
 export interface CommandRun {
   /** By which call: `run` is for the operations of the policy table. */
@@ -52,7 +52,15 @@ export async function runCommand(baton: Baton, run: CommandRun, context: CliCont
       if (stoppedBy) giveUp.abort()
     } else if (!(onTerminal() && SENT_BY_TERMINAL.has(signal))) child.kill(signal)
   }
+  let waits = 0
+  const showWait = async (position: number) => {
+    const wait = ++waits
+    const holder = await holderOf(baton, run)
+    // Meanwhile it may have moved on, or have its turn.
+    if (wait === waits) line.moved(position, holder)
+  }
   const perform = async (grant: CommandGrant) => {
+    waits++
     line.end()
     const diesWithUs = await canDieWithUs
     const { env, remove } = await environmentOf(run, grant, context.env)
@@ -73,7 +81,7 @@ export async function runCommand(baton: Baton, run: CommandRun, context: CliCont
   }
   const report = {
     signal: giveUp.signal,
-    onQueued: (position: number) => line.moved(position),
+    onQueued: (position: number) => void showWait(position),
     onProgress: (progress: Json) => line.progressed(progress),
     placeEveryMs: context.stderr.isTTY ? PLACE_EVERY_MS.terminal : PLACE_EVERY_MS.log,
   }
@@ -88,7 +96,19 @@ export async function runCommand(baton: Baton, run: CommandRun, context: CliCont
     if (stoppedBy && !hasRun) return exitOfSignal(stoppedBy)
     throw explained(error, run, hasRun)
   } finally {
+    waits++
     line.end()
+  }
+}
+
+/** `undefined` if nobody holds it, or if that cannot be found out. */
+async function holderOf(baton: Baton, { operation, resource }: CommandRun): Promise<Holder | undefined> {
+  try {
+    const { grants, nowMs } = await baton.status(resource)
+    const grant = grants.find((each) => each.operation === operation) ?? grants[0]
+    return grant && { node: grant.node, sinceMs: Date.now() - (nowMs - grant.sinceMs) }
+  } catch {
+    return undefined
   }
 }
 

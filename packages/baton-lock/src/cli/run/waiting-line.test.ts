@@ -12,6 +12,11 @@ test('the place and the time are one line', () => {
   expect(waitingText({ what: 'pull x', position: 1, waitedMs: 0 })).toBe('waiting, next in line: pull x')
 })
 
+test('who holds it, and for how long, is in it', () => {
+  const waiting = { what: 'pull x', position: 2, waitedMs: 0, holder: { node: 'node-b', heldMs: 12_000 } }
+  expect(waitingText(waiting)).toBe('waiting, place 2 in line: pull x, held by node-b (12s)')
+})
+
 test('how far the holder is stands behind it, without what could move the cursor', () => {
   const waiting = { what: 'pull x', position: 2, waitedMs: 0 }
   expect(waitingText({ ...waiting, progress: { percent: 40 } })).toBe(

@@ -16,6 +16,7 @@ export class WaitingLine {
   /** When this wait began. A leader that loses its grant waits again. */
   #startMs = Date.now()
   #position: number | undefined
+  #holder: Holder | undefined
   #progress: Json | undefined
   #tick: NodeJS.Timeout | undefined
 
@@ -24,9 +25,10 @@ export class WaitingLine {
     this.#what = what
   }
 
-  moved(position: number): void {
+  moved(position: number, holder?: Holder): void {
     if (this.#tick === undefined) this.#startMs = Date.now()
     this.#position = position
+    this.#holder = holder
     if (this.#output.isTTY) {
       this.#tick ??= setInterval(() => this.#draw(), 1_000)
       this.#draw()
@@ -59,23 +61,33 @@ export class WaitingLine {
   }
 
   #text(): string {
-    const waitedMs = Date.now() - this.#startMs
-    return waitingText({ what: this.#what, position: this.#position, progress: this.#progress, waitedMs })
+    const nowMs = Date.now()
+    const holder = this.#holder && { node: this.#holder.node, heldMs: nowMs - this.#holder.sinceMs }
+    const waitedMs = nowMs - this.#startMs
+    return waitingText({ what: this.#what, position: this.#position, holder, progress: this.#progress, waitedMs })
   }
+}
+
+/** The node that holds what is waited for, and since when by the clock of this machine. */
+export interface Holder {
+  readonly node: string
+  readonly sinceMs: number
 }
 
 interface Waiting {
   readonly what: string
+  readonly holder?: { readonly node: string; readonly heldMs: number } | undefined
   readonly position: number | undefined
   readonly progress?: Json | undefined
   readonly waitedMs: number
 }
 
-export function waitingText({ what, position, progress, waitedMs }: Waiting): string {
+export function waitingText({ what, position, holder, progress, waitedMs }: Waiting): string {
   const place = position === 1 ? 'next in line' : `place ${position} in line`
+  const held = holder === undefined ? '' : `, held by ${holder.node} (${formatDuration(holder.heldMs)})`
   const far = progress === undefined ? '' : ` (${progressText(progress)})`
   const soFar = waitedMs < 1_000 ? '' : ` ${formatDuration(waitedMs)}`
-  return oneLine(`waiting${soFar}, ${place}: ${what}${far}`)
+  return oneLine(`waiting${soFar}, ${place}: ${what}${held}${far}`)
 }
 
 /** A text as it is; anything else as JSON. */
