@@ -204,7 +204,7 @@ export class Client implements Baton {
   async revoke(operation: string, resource: string, options: In & { fence?: number } = {}) {
     this.#check('revoke', { operation, resource }, options)
     const { namespace, fence } = options
-    return revoke(this.#parts.sender, { operation, resource, ...this.#in(namespace) }, fence)
+    return revoke(this.#parts.sender, { operation, resource, by: this.node, ...this.#in(namespace) }, fence)
   }
 
   async *events(options: In & { resource?: string; signal?: AbortSignal } = {}): AsyncGenerator<WireEvent> {

@@ -56,7 +56,7 @@ const OWN_LOSSES: ReadonlySet<LossCause['kind']> = new Set([
 
 /** How another than its holder has ended a grant. */
 export function causeOfEnd(outcome: Outcome): LossCause {
-  if (outcome.outcome === 'revoked') return { kind: 'revoked', by: undefined }
+  if (outcome.outcome === 'revoked') return { kind: 'revoked', by: outcome.by }
   const message = 'error' in outcome ? outcome.error : 'another hold has ended it'
   return { kind: 'grant-ended', message }
 }

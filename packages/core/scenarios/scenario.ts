@@ -106,7 +106,11 @@ class World {
       case 'leaves':
         return this.#reply('leave-place', { ...place, owner, session: options.session })
       case 'revokes':
-        return this.#reply('revoke', { ...place, ...(options.fence && { fence: Number(options.fence) }) })
+        return this.#reply('revoke', {
+          ...place,
+          ...(options.fence && { fence: Number(options.fence) }),
+          ...(options.by && { by: options.by }),
+        })
       case 'forgets':
         return this.#reply('forget', { ...place, ...(options.fence && { fence: Number(options.fence) }) })
       default:

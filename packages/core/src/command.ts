@@ -86,6 +86,8 @@ export interface Cancel {
 export interface Revoke {
   readonly type: 'revoke'
   readonly operation: string
+  /** Who revokes, for the holder and the next one. */
+  readonly by?: string | undefined
   /** Revoke only this grant, not one that has come since. */
   readonly fence?: number
 }

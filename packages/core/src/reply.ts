@@ -35,7 +35,7 @@ export type ReportedOutcome = SuccessOutcome | FailureOutcome | CancelledOutcome
 export type Outcome =
   | ReportedOutcome
   | { readonly outcome: 'expired'; readonly error: string }
-  | { readonly outcome: 'revoked'; readonly error: string }
+  | { readonly outcome: 'revoked'; readonly error: string; readonly by?: string }
 
 /** Why the core says no. `errors` in the protocol says what each means. */
 export type RefusalCode =

@@ -3,10 +3,11 @@ import { endGrant } from './end.ts'
 import { type RevokeReply, refused } from './reply.ts'
 import type { Turn } from './turn.ts'
 
-export function revoke(turn: Turn, { operation, fence }: Revoke): RevokeReply {
+export function revoke(turn: Turn, { operation, fence, by }: Revoke): RevokeReply {
   const grant = turn.resource.grants.get(operation)
   if (grant && (fence ?? grant.fence) === grant.fence) {
-    endGrant(turn, grant, { outcome: 'revoked', error: 'revoked by an operator' })
+    const error = `revoked by ${by ?? 'an operator'}`
+    endGrant(turn, grant, { outcome: 'revoked', error, ...(by !== undefined && { by }) })
     return { status: 'revoked', fence: grant.fence, node: grant.node }
   }
   return repeated(turn, { operation, fence }) ?? refused(grant ? 'stale-fence' : 'unknown-grant')

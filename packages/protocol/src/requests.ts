@@ -92,6 +92,7 @@ const revoke = z.strictObject({
   ...address,
   operation,
   fence: fence.optional().describe('only the grant with this fence'),
+  by: node.optional().describe('who revokes, told to the holder and the next one'),
 })
 const forget = z.strictObject({
   type: z.literal('forget'),

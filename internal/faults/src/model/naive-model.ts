@@ -52,7 +52,9 @@ class NaiveStep extends NaiveAcquire {
           if (done) return { status: 'revoked', fence: done.fence, node: done.node } as Reply
           return no(held ? 'stale-fence' : 'unknown-grant')
         }
-        this.endGrant(held, { outcome: 'revoked', error: 'revoked by an operator' })
+        const { by } = command
+        if (by === undefined) this.endGrant(held, { outcome: 'revoked', error: 'revoked by an operator' })
+        else this.endGrant(held, { outcome: 'revoked', error: `revoked by ${by}`, by })
         return { status: 'revoked', fence: held.fence, node: held.node } as Reply
       }
       case 'forget': {

@@ -36,6 +36,7 @@ export interface Held extends Ask {
 export interface Ended {
   outcome: string
   error?: string
+  by?: string
   permanent?: boolean
   result?: unknown
   resultOmitted?: boolean

@@ -109,7 +109,7 @@ test('a loss names its cause: an operator has revoked it', async () => {
   await world.clock.advance(1_500)
   await world.client({ node: 'o' }).baton.revoke(...lock)
   await settled()
-  expect(grant.signal.reason.cause).toMatchObject({ kind: 'revoked' })
+  expect(grant.signal.reason.cause).toEqual({ kind: 'revoked', by: 'o' })
 })
 
 test('a loss names its cause: the server has ended the session', async () => {

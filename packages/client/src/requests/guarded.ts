@@ -40,10 +40,10 @@ export async function forget(sender: Sender, key: At & { readonly operation: str
   return fence > 0
 }
 
-/** Ends the grant with this fence, or the one that is live at this moment. */
+/** Ends the grant with this fence, or the one that is live at this moment. `by`: who revokes. */
 export async function revoke(
   sender: Sender,
-  key: At & { readonly operation: string },
+  key: At & { readonly operation: string; readonly by?: string },
   named?: number,
 ): Promise<{ readonly node: string; readonly fence: number }> {
   const fence = named ?? (await liveFence(sender, key))

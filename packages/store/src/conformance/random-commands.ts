@@ -162,7 +162,12 @@ class Draw {
       case 'renew':
         return { type: 'renew', ...by }
       case 'revoke':
-        return { type: 'revoke', operation, ...(random.chance(0.7) && { fence: fence ?? fences.at(-1) ?? 0 }) }
+        return {
+          type: 'revoke',
+          operation,
+          ...(random.chance(0.5) && { by: 'ops' }),
+          ...(random.chance(0.7) && { fence: fence ?? fences.at(-1) ?? 0 }),
+        }
       default:
         return { type: 'progress', ...by, fence: fence ?? 0, progress: random.pick([1, null, { bytes: 2 }]) }
     }
