@@ -25,7 +25,7 @@ import type { ClientParts } from './client-parts.ts'
 import { pause } from './clock.ts'
 import type { InputOf, Transport } from './connection/transport.ts'
 import type { Environment } from './environment.ts'
-import { BatonError, type ErrorSubject, errorAbout, RefusedError, SkippedError } from './errors.ts'
+import { BatonError, RefusedError, SkippedError } from './errors.ts'
 import { ask } from './grants/ask.ts'
 import { subjectOf } from './grants/ask-error.ts'
 import { type AskKind, type AskSpec, askSpec } from './grants/ask-spec.ts'
@@ -315,11 +315,7 @@ export class Client implements Baton {
 
   async #query<Type extends RequestType>(request: InputOf<Type> & { readonly type: Type }) {
     this.#checkOpen()
-    try {
-      return await this.#parts.sender.query<Type>(request)
-    } catch (error) {
-      throw errorAbout(error, aboutOf(request))
-    }
+    return this.#parts.sender.query<Type>(request)
   }
 
   #in(namespace: string | undefined): { namespace: string } {
@@ -329,10 +325,4 @@ export class Client implements Baton {
   #checkOpen(): void {
     if (this.#closing) throw new BatonError('closed', 'the client was closed')
   }
-}
-
-/** What a request is about, as far as it says so. */
-function aboutOf(request: InputOf<RequestType>): ErrorSubject {
-  const { namespace, operation, resource } = request as ErrorSubject
-  return { namespace, operation, resource }
 }

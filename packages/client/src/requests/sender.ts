@@ -2,7 +2,7 @@ import { errors, type ReplyOf, type RequestType } from '@baton-lock/protocol'
 import type { ClientClock } from '../clock.ts'
 import type { InputOf, Transport } from '../connection/transport.ts'
 import type { Environment } from '../environment.ts'
-import { refusedError, UnavailableError } from '../errors.ts'
+import { type ErrorSubject, errorAbout, refusedError, UnavailableError } from '../errors.ts'
 import { Backoff } from './backoff.ts'
 import type { Interrupt } from './interrupt.ts'
 
@@ -74,16 +74,23 @@ export class Sender {
     })
   }
 
-  /** A request that waits in no queue: tried for some seconds. Refusals are thrown. */
+  /** A request that waits in no queue: tried for some seconds. Refusals are thrown. Errors say what the request is about. */
   async query<Type extends RequestType>(
     request: InputOf<Type>,
   ): Promise<Exclude<ReplyOf<Type>, { status: 'refused' }>> {
     const { clock } = this.#environment
     // Between two tries nothing else keeps the process alive: it would end before its caller has a reply.
     const sleep = clock.stayAwake()
-    const reply = await this.request<Type>(request, { leftMs: within(clock, FIRST_CONTACT_MS) }).finally(sleep)
-    if (reply.status === 'refused') throw refusedError(reply)
-    return reply as Exclude<ReplyOf<Type>, { status: 'refused' }>
+    try {
+      const reply = await this.request<Type>(request, { leftMs: within(clock, FIRST_CONTACT_MS) })
+      if (reply.status === 'refused') throw refusedError(reply)
+      return reply as Exclude<ReplyOf<Type>, { status: 'refused' }>
+    } catch (error) {
+      const { namespace, operation, resource } = request as ErrorSubject
+      throw errorAbout(error, { namespace, operation, resource })
+    } finally {
+      sleep()
+    }
   }
 
   /** Baton gave a sign of life, with a reply or an event. */
