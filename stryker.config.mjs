@@ -2,7 +2,7 @@
 export default {
   testRunner: 'vitest',
   vitest: { configFile: 'vitest.mutation.config.ts' },
-  mutate: ['packages/core/src/*.ts', '!packages/core/src/*.test.ts', '!packages/core/src/index.ts'],
+  mutate: ['packages/core/src/**/*.ts', '!packages/core/src/**/*.test.ts', '!packages/core/src/index.ts'],
   coverageAnalysis: 'perTest',
   concurrency: 2,
   timeoutMS: 20_000,

@@ -1,4 +1,4 @@
-// Automatic mutation of the core: `npm run mutation`, or `npm run mutation -- --mutate packages/core/src/queue.ts` for a part of it.
+// Automatic mutation of the core: `npm run mutation`, or `npm run mutation -- --mutate packages/core/src/state/queue.ts` for a part of it.
 // Stryker is not among the dependencies: it would double what `npm ci` installs, for a run that is made now and then.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { contentConfigOf } from '@baton-lock/containerd/config'
+import { contentConfigOf } from '@baton-lock/containerd/node/config'
 import { buildApp, listen, Service, systemClock } from '@baton-lock/server'
 import { openMemoryStore } from '@baton-lock/store/memory'
 import { run, startProcess } from '@baton-lock/test-support/processes'

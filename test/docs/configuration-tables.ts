@@ -1,4 +1,4 @@
-import { contentNodeSchema, contentSettingsSchema } from '@baton-lock/containerd/config'
+import { contentNodeSchema, contentSettingsSchema } from '@baton-lock/containerd/node/config'
 import { defaultNamespacePolicy, plainOperation } from '@baton-lock/core/policy'
 import { QUOTAS } from '@baton-lock/protocol/limits'
 import { namespacePolicySchema, operationPolicySchema } from '@baton-lock/protocol/requests'

@@ -1,7 +1,7 @@
 import type { RequestType } from '@baton-lock/protocol'
-import type { GatheredEvent, StreamedEvent } from '@baton-lock/protocol/events'
 import { requestSchemas } from '@baton-lock/protocol/requests'
 import { routes } from '@baton-lock/protocol/routes'
+import type { GatheredEvent, StreamedEvent } from '@baton-lock/protocol/stream/events'
 import { routeAccess } from '@baton-lock/server/auth/roles'
 import { newWorld } from '@baton-lock/test-support/server-world'
 import { describe, expect, test } from 'vitest'

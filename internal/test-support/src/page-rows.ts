@@ -1,5 +1,5 @@
 import type { GrantView, ResourceView, WaiterView } from '@baton-lock/core'
-import type { Row } from '@baton-lock/dashboard/model/why'
+import type { Row } from '@baton-lock/dashboard/model/resource/why'
 
 export const NOW_MS = 1_700_000_000_000
 

@@ -1,6 +1,6 @@
 import type { WhenUnavailable } from './api.ts'
+import type { Deadlocks } from './asks/deadlocks.ts'
 import type { Environment } from './environment.ts'
-import type { Deadlocks } from './grants/deadlocks.ts'
 import type { UsualHolds } from './grants/usual-holds.ts'
 import type { Sender } from './requests/sender.ts'
 import type { List } from './session/list.ts'

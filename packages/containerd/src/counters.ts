@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { ClientClock } from '@baton-lock/client/internal'
-import { writeDurably } from './durable.ts'
+import { writeDurably } from './blobs/durable.ts'
 
 /** What a node has fetched, and what it did not have to. */
 export interface Counts {

@@ -1,7 +1,8 @@
-export type { ContentNodeSettings, ContentSettings, ContentWhenUnavailable } from './config.ts'
-export type { Deleted } from './content-store.ts'
+export type { Deleted } from './blobs/content-store.ts'
 export type { Counts } from './counters.ts'
 export { ContentError, type ContentErrorCode } from './errors.ts'
+export type { WriterStage } from './ingests/writer.ts'
+export type { ContentNodeSettings, ContentSettings, ContentWhenUnavailable } from './node/config.ts'
 export {
   type BlobInfo,
   type BlobReader,
@@ -11,4 +12,3 @@ export {
   openContent,
 } from './open-content.ts'
 export type { ContentStatus, IngestView, PullView } from './status.ts'
-export type { WriterStage } from './writer.ts'

@@ -1,10 +1,10 @@
-import { type ContentSettings, contentConfigOf, readContentConfig } from './config.ts'
-import type { ContentStore, Deleted } from './content-store.ts'
-import { isDigest } from './digest.ts'
+import type { ContentStore, Deleted } from './blobs/content-store.ts'
+import { isDigest } from './blobs/digest.ts'
+import { openContentStore } from './coordination/open-store.ts'
 import { ContentError } from './errors.ts'
-import { openContentStore } from './open-store.ts'
+import type { Writer } from './ingests/writer.ts'
+import { type ContentSettings, contentConfigOf, readContentConfig } from './node/config.ts'
 import { type ContentStatus, statusOf } from './status.ts'
-import type { Writer } from './writer.ts'
 
 /** What `openContent` may be told beside its configuration. */
 export interface OpenContentOptions {

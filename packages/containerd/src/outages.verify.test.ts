@@ -2,8 +2,8 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { blobOf, type ContentNode, newContentWorld, opened, pulled } from '@baton-lock/test-support/content-world'
 import { expect, test, vi } from 'vitest'
-import { hexOf } from './digest.ts'
-import { blobPath } from './folders.ts'
+import { hexOf } from './blobs/digest.ts'
+import { blobPath } from './node/folders.ts'
 
 const blob = blobOf('the bytes of a layer')
 const becomes = (check: () => unknown) => vi.waitFor(check, { timeout: 5_000, interval: 5 })

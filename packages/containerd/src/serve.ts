@@ -1,12 +1,12 @@
-import type { ContentConfig } from './config.ts'
+import { type OpenStoreOptions, openContentStore } from './coordination/open-store.ts'
 import { ContentError } from './errors.ts'
 import { listenForContainerd } from './grpc/listen.ts'
-import { type OpenStoreOptions, openContentStore } from './open-store.ts'
+import type { ContentConfig } from './node/config.ts'
 
-export { checkContent, type Finding } from './check.ts'
-export { readContentConfig } from './config.ts'
 export { ContentError } from './errors.ts'
 export { askStatus } from './grpc/ask-status.ts'
+export { checkContent, type Finding } from './node/check.ts'
+export { readContentConfig } from './node/config.ts'
 export type { ContentStatus } from './status.ts'
 
 /** Serves a node's content store to containerd. Returns how to stop. */

@@ -1,7 +1,7 @@
 import type { Baton } from '@baton-lock/client'
-import type { ContentStore } from './content-store.ts'
+import type { ContentStore } from './blobs/content-store.ts'
 import type { Counts } from './counters.ts'
-import type { WriterStage } from './writer.ts'
+import type { WriterStage } from './ingests/writer.ts'
 
 /** A blob on its way into this node. */
 export interface IngestView {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'smol-toml'
 import { describe, expect, test } from 'vitest'
-import { contentConfigOf, contentNodeSchema } from '../src/config.ts'
+import { contentConfigOf, contentNodeSchema } from '../src/node/config.ts'
 
 /* docs/containerd.md agrees with the code. content-page.verify.test.ts follows its instructions. */
 
@@ -33,7 +33,9 @@ describe('the configuration', () => {
     // What the schema knows, it names in its warning about a key that it does not.
     const { warnings } = contentConfigOf({ ...minimal, unheard_of: 1 }, 'content.toml')
     const known = /known are (.*)$/.exec(warnings[0]!)![1]!.split(', ')
-    const node = /interface ContentNodeSettings \{([\s\S]*?)\n\}/.exec(read('packages/containerd/src/config.ts'))![1]!
+    const node = /interface ContentNodeSettings \{([\s\S]*?)\n\}/.exec(
+      read('packages/containerd/src/node/config.ts'),
+    )![1]!
     const ofNodes = [...node.matchAll(/readonly (\w+)\??:/g)].map(([, key]) => `nodes.NAME.${key}`)
     expect(Object.keys(contentNodeSchema.shape).map((key) => `nodes.NAME.${key}`)).toEqual(ofNodes)
     expect([...documented.keys()].sort()).toEqual([...known, ...ofNodes].sort())

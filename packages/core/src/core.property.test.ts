@@ -6,14 +6,14 @@ import { type Cast, drawCommand, drawFacts } from '@baton-lock/store/conformance
 import fc from 'fast-check'
 import { test } from 'vitest'
 import type { Acquire, Command } from './command.ts'
-import { nextActMs, nextDeadlineMs } from './expire.ts'
-import { RememberedInMemory, resourceInMemory } from './in-memory.ts'
-import { type PlaceChanges, placesOf, type SessionPlace } from './places.ts'
 import { builtInOperations, type NamespacePolicy, type OperationPolicy } from './policy.ts'
-import type { Resource } from './state.ts'
+import { nextActMs, nextDeadlineMs } from './rules/expire.ts'
+import { RememberedInMemory, resourceInMemory } from './state/in-memory.ts'
+import { type PlaceChanges, placesOf, type SessionPlace } from './state/places.ts'
+import type { Resource } from './state/state.ts'
 import { step } from './step.ts'
 import type { Context } from './turn.ts'
-import { viewOf } from './view.ts'
+import { viewOf } from './view/view.ts'
 
 const nothing = new RememberedInMemory<never>()
 const MOMENTS = ['untilMs', 'claimByMs', 'expiresAtMs', 'waitUntilMs', 'progressDueMs', 'keptUntilMs']

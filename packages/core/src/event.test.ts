@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Acquire, Command } from './command.ts'
 import type { AddressedEvent, Event } from './event.ts'
-import { resourceInMemory } from './in-memory.ts'
 import { defaultNamespacePolicy, type NamespacePolicy } from './policy.ts'
+import { resourceInMemory } from './state/in-memory.ts'
 import { step } from './step.ts'
 
 function newWorld(switches: Partial<NamespacePolicy> = {}) {

@@ -1,13 +1,6 @@
-export { type ActorName, mayActFor, nodePrefix } from './actor.ts'
 export type * from './command.ts'
-export { type Blocked, type Contention, contentionOf, type Holder, type PlacesOfSession } from './contention.ts'
-export { Deadlines, type Indexes } from './deadlines.ts'
 export type { AddressedEvent, Event, KeyActor, Recipient } from './event.ts'
-export { Holds } from './holds.ts'
-export { memoriesToWrite, RememberedInMemory, resourceInMemory, waitersToWrite } from './in-memory.ts'
 export { jsonSize } from './json-size.ts'
-export type { Lease } from './lease.ts'
-export { type PlaceChanges, placesOf, type SessionPlace } from './places.ts'
 export {
   builtInNamespace,
   builtInOperations,
@@ -25,6 +18,13 @@ export {
   saidIn,
 } from './policy.ts'
 export type * from './reply.ts'
+export type { CycleLink, QueueWait, WaitReason } from './rules/wait.ts'
+export { type ActorName, mayActFor, nodePrefix } from './state/actor.ts'
+export { Deadlines, type Indexes } from './state/deadlines.ts'
+export { Holds } from './state/holds.ts'
+export { memoriesToWrite, RememberedInMemory, resourceInMemory, waitersToWrite } from './state/in-memory.ts'
+export type { Lease } from './state/lease.ts'
+export { type PlaceChanges, placesOf, type SessionPlace } from './state/places.ts'
 export {
   type AskName,
   addReference,
@@ -47,10 +47,11 @@ export {
   type Waiter,
   type WritableRemembered,
   type WritableWaiters,
-} from './state.ts'
+} from './state/state.ts'
 export { type Step, step } from './step.ts'
 export type { Context, Facts } from './turn.ts'
-export type { GrantView, KeptView, PauseView, RecentView, ResourceView, WaiterPage, WaiterView } from './view.ts'
+export { type Blocked, type Contention, contentionOf, type Holder, type PlacesOfSession } from './view/contention.ts'
+export type { GrantView, KeptView, PauseView, RecentView, ResourceView, WaiterPage, WaiterView } from './view/view.ts'
 export {
   lateSkip,
   type SessionLease,
@@ -60,6 +61,5 @@ export {
   viewOf,
   waitersOf,
   withLeases,
-} from './view.ts'
-export type { CycleLink, QueueWait, WaitReason } from './wait.ts'
-export { whyWaiting } from './why.ts'
+} from './view/view.ts'
+export { whyWaiting } from './view/why.ts'

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Acquire, Command } from './command.ts'
-import { resourceInMemory } from './in-memory.ts'
 import { builtInOperations, defaultNamespacePolicy, type NamespacePolicy } from './policy.ts'
+import { resourceInMemory } from './state/in-memory.ts'
 import { step } from './step.ts'
-import { viewOf } from './view.ts'
+import { viewOf } from './view/view.ts'
 
 /** A resource whose policy is changed under way, as `baton policy apply` does. */
 function newWorld(first: Partial<NamespacePolicy> = {}) {

@@ -1,8 +1,8 @@
 import type { AddressedEvent, Event, Recipient } from './event.ts'
-import type { Lease } from './lease.ts'
 import type { NamespacePolicy } from './policy.ts'
-import type { WritableEntries } from './small-map.ts'
-import type { Grant, Resource, Waiter } from './state.ts'
+import type { Lease } from './state/lease.ts'
+import type { WritableEntries } from './state/small-map.ts'
+import type { Grant, Resource, Waiter } from './state/state.ts'
 
 /** What only whoever carries a command knows of the one that gave it. */
 export interface Facts {

@@ -1,5 +1,5 @@
 import type { ErrorBody, Who } from '@baton-lock/protocol'
-import { STREAM_PROTOCOL, streamRoute, TOKEN_PROTOCOL } from '@baton-lock/protocol/stream'
+import { STREAM_PROTOCOL, streamRoute, TOKEN_PROTOCOL } from '@baton-lock/protocol/stream/stream'
 import type { PageSocket, SocketHandlers } from './model/stream.ts'
 import type { PageTimers } from './model/timers.ts'
 

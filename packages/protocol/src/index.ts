@@ -1,14 +1,7 @@
-export { formatDuration } from './duration.ts'
 export { type ErrorBody, type ErrorCode, errorBody, errors, refusalOf } from './errors.ts'
-export { eventText, outcomeText } from './event-text.ts'
-export type { GatheredEvent, Place, StatePart, StreamedEvent, WireEvent } from './events.ts'
-export { escapedLine, harmlessJson, oneLine, withEscapes } from './harmless.ts'
 export { isId } from './ids.ts'
-export { issuesText, issueText } from './issue-text.ts'
 export { jsonBytes, LIMITS, QUOTAS, type Quota, type Quotas } from './limits.ts'
 export type { Overview, OverviewPoint, PastGrant, Tally } from './overview.ts'
-export { ownerPrefix, processesOf } from './owner-process.ts'
-export { placed } from './placed.ts'
 export type { ReplyOf, Who } from './replies.ts'
 export type {
   Request,
@@ -18,9 +11,10 @@ export type {
   ServiceRequest,
 } from './requests.ts'
 export { backupRoute, batchRoute, eventsRoute, type Route, routes, SESSION_HEADER, STORE_HEADER } from './routes.ts'
-export { shortJson } from './short-json.ts'
-export { SSE_HEARTBEAT, sseFrame, sseRetry } from './sse.ts'
-export { StateParts, viewsOf } from './state-parts.ts'
+export type { GatheredEvent, Place, StatePart, StreamedEvent, WireEvent } from './stream/events.ts'
+export { placed } from './stream/placed.ts'
+export { SSE_HEARTBEAT, sseFrame, sseRetry } from './stream/sse.ts'
+export { StateParts, viewsOf } from './stream/state-parts.ts'
 export {
   type ClientFrame,
   FRAME_LIMITS,
@@ -32,8 +26,14 @@ export {
   streamRoute,
   TAKE_DEFAULTS,
   TOKEN_PROTOCOL,
-} from './stream.ts'
+} from './stream/stream.ts'
+export { formatDuration } from './text/duration.ts'
+export { eventText, outcomeText } from './text/event-text.ts'
+export { escapedLine, harmlessJson, oneLine, withEscapes } from './text/harmless.ts'
+export { issuesText, issueText } from './text/issue-text.ts'
+export { ownerPrefix, processesOf } from './text/owner-process.ts'
+export { shortJson } from './text/short-json.ts'
+export { isStuck, whyText } from './text/why-text.ts'
 export type { NamedToken, Role, Token } from './token-schema.ts'
 export { type Trace, traceIn } from './trace.ts'
 export { TRACEPARENT } from './traceparent.ts'
-export { isStuck, whyText } from './why-text.ts'

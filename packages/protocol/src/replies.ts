@@ -1,8 +1,8 @@
 import type { Command, Policy, ReplyTo, ResourceView, WaiterView } from '@baton-lock/core'
 import type { ErrorBody } from './errors.ts'
-import type { Place } from './events.ts'
 import type { Overview, PastGrant } from './overview.ts'
 import type { RequestType } from './requests.ts'
+import type { Place } from './stream/events.ts'
 import type { Role } from './token-schema.ts'
 
 type SessionReply = { readonly status: 'alive'; readonly ttlMs: number; readonly places: number }

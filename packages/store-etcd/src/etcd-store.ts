@@ -5,14 +5,14 @@ import type { Clock, Store } from '@baton-lock/store/store'
 import { systemTiming, type Timing } from '@baton-lock/store/timing'
 import { EtcdBackend } from './backend.ts'
 import { openEtcd } from './client/index.ts'
-import { isNotThere } from './comparisons.ts'
 import type { Etcd } from './etcd.ts'
 import { targetOf } from './etcd-url.ts'
 import { isNobodyThere, judge, sure } from './failures.ts'
-import { foundIn } from './found.ts'
 import { Keys } from './keys.ts'
-import { refuseUnfit } from './server.ts'
-import { FORMAT, knownMeta, type Meta } from './store-state.ts'
+import { isNotThere } from './transaction/comparisons.ts'
+import { foundIn } from './transaction/found.ts'
+import { refuseUnfit } from './upkeep/server.ts'
+import { FORMAT, knownMeta, type Meta } from './upkeep/store-state.ts'
 
 /** All but the URL and the clock has a default. */
 export interface EtcdStoreOptions extends Pick<OpenStoreOptions, 'onFound' | 'onSession'> {

@@ -1,5 +1,5 @@
 export { PolicyMismatch } from '@baton-lock/store/remote'
-export { checkEtcdStore } from './check.ts'
 export { type EtcdStoreOptions, openEtcdBackend, openEtcdStore } from './etcd-store.ts'
 export { kind } from './kind.ts'
-export { raiseFences } from './raise-fences.ts'
+export { checkEtcdStore } from './upkeep/check.ts'
+export { raiseFences } from './upkeep/raise-fences.ts'

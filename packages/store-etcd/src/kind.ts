@@ -1,9 +1,9 @@
 import type { StoreKind } from '@baton-lock/store/kind'
 import { systemTiming } from '@baton-lock/store/timing'
-import { checkEtcdStore } from './check.ts'
 import { begin, openEtcdStore } from './etcd-store.ts'
-import { onceOn } from './once.ts'
-import { raiseFences } from './raise-fences.ts'
+import { checkEtcdStore } from './upkeep/check.ts'
+import { onceOn } from './upkeep/once.ts'
+import { raiseFences } from './upkeep/raise-fences.ts'
 
 const LOADED = 'then `baton store raise-fences URL`, and only then start the servers'
 const BACKUP =

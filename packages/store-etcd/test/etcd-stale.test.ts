@@ -5,7 +5,7 @@ import type { Acquire } from '@baton-lock/core'
 import { becomes } from '@baton-lock/store/conformance/eventually'
 import { etcdOfFile } from '@baton-lock/test-support/etcd-world'
 import { expect, test } from 'vitest'
-import { Copy } from '../src/copies.ts'
+import { Copy } from '../src/cache/copies.ts'
 import type { Etcd, Found, RangeOptions, Watched } from '../src/etcd.ts'
 
 const { open } = etcdOfFile({ members: 1 })

@@ -23,20 +23,28 @@ import {
   type SessionRequest,
   UnknownOutcome,
 } from '@baton-lock/store/store'
-import { Bell, Ringer } from './bell.ts'
-import type { DatabaseClock } from './clock.ts'
-import { commit } from './commit.ts'
-import type { Connections } from './connections.ts'
-import { clearAway, readDue } from './due.ts'
-import { unavailable } from './failures.ts'
-import { find } from './find.ts'
-import { Mailbox } from './mail.ts'
-import { type Around, open } from './open.ts'
-import { Packet, type Run } from './packet.ts'
-import { readPart } from './parts.ts'
-import { readPolicy, writePolicy } from './policy.ts'
-import { endSession, type Here, insertSession, leasesOf, placesOf, removeSession, renewSession } from './sessions.ts'
-import { startPatiently } from './start.ts'
+import type { DatabaseClock } from './connection/clock.ts'
+import type { Connections } from './connection/connections.ts'
+import { unavailable } from './connection/failures.ts'
+import { Packet, type Run } from './connection/packet.ts'
+import { startPatiently } from './connection/start.ts'
+import { Bell, Ringer } from './notifications/bell.ts'
+import { Mailbox } from './notifications/mail.ts'
+import { commit } from './transaction/commit.ts'
+import { clearAway, readDue } from './transaction/due.ts'
+import { find } from './transaction/find.ts'
+import { type Around, open } from './transaction/open.ts'
+import { readPart } from './transaction/parts.ts'
+import { readPolicy, writePolicy } from './transaction/policy.ts'
+import {
+  endSession,
+  type Here,
+  insertSession,
+  leasesOf,
+  placesOf,
+  removeSession,
+  renewSession,
+} from './transaction/sessions.ts'
 
 /** Many processes, one database: whatever is changed is changed in a transaction that holds the resource's row. */
 export class MysqlBackend implements Backend {

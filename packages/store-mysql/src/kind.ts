@@ -1,9 +1,9 @@
 import type { StoreKind } from '@baton-lock/store/kind'
-import { checkMysqlStore } from './check.ts'
-import { createTablesAt } from './create-tables.ts'
 import { openMysqlStore } from './mysql-store.ts'
-import { raiseFences } from './raise-fences.ts'
-import { tablesText } from './tables.ts'
+import { checkMysqlStore } from './tables/check.ts'
+import { createTablesAt } from './tables/create-tables.ts'
+import { raiseFences } from './tables/raise-fences.ts'
+import { tablesText } from './tables/tables.ts'
 
 const LOADED = 'then `baton store raise-fences URL`, and only then start the servers'
 const BACKUP =

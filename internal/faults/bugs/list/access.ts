@@ -7,21 +7,21 @@ const SERVER = 'packages/server/src'
 export const accessBugs: readonly Bug[] = [
   {
     name: 'anybody may release',
-    file: `${CORE}/actor.ts`,
+    file: `${CORE}/state/actor.ts`,
     find: 'grant && isNamed(turn, grant, name) ? grant : undefined',
     replace: 'grant',
     caughtBy: 'simulator',
   },
   {
     name: 'the node of an actor is ignored',
-    file: `${CORE}/actor.ts`,
+    file: `${CORE}/state/actor.ts`,
     find: 'name.node === undefined ? mayActFor(facts, actor.node) : name.node === actor.node',
     replace: 'true',
     caughtBy: 'simulator',
   },
   {
     name: 'anybody may act for any node by naming none',
-    file: `${CORE}/actor.ts`,
+    file: `${CORE}/state/actor.ts`,
     find: 'mayActFor(facts, actor.node)',
     replace: 'true',
     caughtBy: 'simulator',
@@ -35,14 +35,14 @@ export const accessBugs: readonly Bug[] = [
   },
   {
     name: 'anybody may cancel a request that has not arrived yet',
-    file: `${CORE}/cancel.ts`,
+    file: `${CORE}/commands/cancel.ts`,
     find: '(turn.actsFor ?? [undefined])',
     replace: '[undefined]',
     caughtBy: 'simulator',
   },
   {
     name: 'a classic node is refused what it holds under another type',
-    file: `${CORE}/acquire.ts`,
+    file: `${CORE}/commands/acquire.ts`,
     find: '!command.classic',
     replace: 'true',
     caughtBy: 'simulator',
@@ -70,7 +70,7 @@ export const accessBugs: readonly Bug[] = [
   },
   {
     name: 'a pattern of a token means every node',
-    file: `${CORE}/actor.ts`,
+    file: `${CORE}/state/actor.ts`,
     find: 'node.startsWith(prefix)',
     replace: 'true',
     caughtBy: { tests: [`${SERVER}/auth/tokens.test.ts`] },
@@ -84,14 +84,14 @@ export const accessBugs: readonly Bug[] = [
   },
   {
     name: 'a classic client is told to skip only once',
-    file: `${CORE}/memory.ts`,
+    file: `${CORE}/rules/memory.ts`,
     find: "isGiven && ask.classic && kept.answer.status === 'skip'",
     replace: 'false',
     caughtBy: { tests: [`${SERVER}/classic/ten-nodes.test.ts`] },
   },
   {
     name: 'a classic client is told to skip for ever',
-    file: `${CORE}/memory.ts`,
+    file: `${CORE}/rules/memory.ts`,
     find: '(kept.repeatUntilMs ?? Infinity) <= turn.nowMs',
     replace: 'false',
     caughtBy: { tests: [`${SERVER}/classic/subscribe.test.ts`] },

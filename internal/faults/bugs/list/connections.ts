@@ -92,10 +92,10 @@ export const connectionBugs: readonly Bug[] = [
   },
   {
     name: 'a request that is given up is not cancelled',
-    file: `${CLIENT}/grants/sent-ask.ts`,
+    file: `${CLIENT}/asks/sent-ask.ts`,
     find: "if (!this.#isOver) cleanUp<'cancel'>(this.#client, this.session, { type: 'cancel', ...this.place, hold: this.hold })",
     replace: '',
-    caughtBy: { tests: [`${CLIENT}/grants/ask.test.ts`] },
+    caughtBy: { tests: [`${CLIENT}/asks/ask.test.ts`] },
   },
   {
     name: 'a request is forgotten although the store could not answer it',

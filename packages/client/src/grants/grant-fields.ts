@@ -1,8 +1,8 @@
 import { type InspectOptions, inspect } from 'node:util'
 import type { Granted, PreviousAttempt } from '@baton-lock/core'
 import type { Place } from '@baton-lock/protocol'
+import type { AskSpec } from '../asks/ask-spec.ts'
 import type { Session } from '../session/session.ts'
-import type { AskSpec } from './ask-spec.ts'
 
 /** What a grant needs if a server has granted it. */
 export interface ServerGrant {

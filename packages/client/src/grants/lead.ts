@@ -1,10 +1,10 @@
 import type { Skip } from '@baton-lock/core'
 import type { LeadContext, LeadOptions } from '../api.ts'
+import { ask } from '../asks/ask.ts'
+import { type AskSpec, askSpec } from '../asks/ask-spec.ts'
 import type { ClientParts } from '../client-parts.ts'
 import type { BatonError } from '../errors.ts'
 import { inWorkSpan } from '../traces/work-span.ts'
-import { ask } from './ask.ts'
-import { type AskSpec, askSpec } from './ask-spec.ts'
 import type { Grant } from './grant.ts'
 
 type Callback<Result> = (context: LeadContext) => Result | Promise<Result>

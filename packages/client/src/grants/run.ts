@@ -1,11 +1,11 @@
 import type { Skip } from '@baton-lock/core'
 import type { Done, RunContext, RunOptions, Skipped, VerifyWhen } from '../api.ts'
+import { ask } from '../asks/ask.ts'
+import { subjectOf } from '../asks/ask-error.ts'
+import { askSpec } from '../asks/ask-spec.ts'
 import type { ClientParts } from '../client-parts.ts'
 import { aboutSubject, RefusedError } from '../errors.ts'
 import { inWorkSpan } from '../traces/work-span.ts'
-import { ask } from './ask.ts'
-import { subjectOf } from './ask-error.ts'
-import { askSpec } from './ask-spec.ts'
 import type { Grant } from './grant.ts'
 
 type Callback<Result> = (context: RunContext) => Result | Promise<Result>

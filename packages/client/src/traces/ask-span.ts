@@ -1,7 +1,7 @@
 import type { Skip } from '@baton-lock/core'
+import type { AskSpec } from '../asks/ask-spec.ts'
 import type { ClientParts } from '../client-parts.ts'
 import { BatonError, FailedForGoodError } from '../errors.ts'
-import type { AskSpec } from '../grants/ask-spec.ts'
 import type { Grant } from '../grants/grant.ts'
 import { failSpan, linksTo, placeAttributes, traceparentOf } from './spans.ts'
 import { type Attributes, KIND, type Span } from './tracer.ts'

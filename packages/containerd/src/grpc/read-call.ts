@@ -1,4 +1,4 @@
-import type { ContentStore } from '../content-store.ts'
+import type { ContentStore } from '../blobs/content-store.ts'
 import { ContentError } from '../errors.ts'
 import type { Call } from './call.ts'
 import type { ReadRequest } from './messages.ts'

@@ -1,6 +1,6 @@
-import type { ContentStore } from '../content-store.ts'
+import type { ContentStore } from '../blobs/content-store.ts'
 import { ContentError } from '../errors.ts'
-import type { Writer } from '../writer.ts'
+import type { Writer } from '../ingests/writer.ts'
 import type { Call } from './call.ts'
 import { statusOfError } from './errors.ts'
 import { ACTION, timestampOf, type WriteRequest, type WriteResponse } from './messages.ts'

@@ -1,4 +1,4 @@
-import { oneLine } from '@baton-lock/protocol/harmless'
+import { oneLine } from '@baton-lock/protocol/text/harmless'
 
 /** An id for people: harmless, and cut in the middle where it is long, as both ends tell ids apart. */
 export function cutId(id: string, chars = 64): string {

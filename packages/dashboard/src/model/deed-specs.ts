@@ -1,5 +1,5 @@
 import type { GrantView, KeptView, ResourceView } from '@baton-lock/core'
-import { oneLine } from '@baton-lock/protocol/harmless'
+import { oneLine } from '@baton-lock/protocol/text/harmless'
 import type { Deed } from './actions.ts'
 import { cutId } from './cut.ts'
 

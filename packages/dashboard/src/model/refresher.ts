@@ -1,10 +1,10 @@
 import type { ReplyOf, RequestInput } from '@baton-lock/protocol'
+import type { Rows } from './list/rows.ts'
 import { addressOf, type ResourceName } from './name.ts'
-import type { Rows } from './rows.ts'
+import type { Row } from './resource/why.ts'
 import type { ServerClock } from './server-clock.ts'
 import { Disconnected } from './stream.ts'
 import type { PageTimers } from './timers.ts'
-import type { Row } from './why.ts'
 
 interface RefresherOptions {
   readonly rows: Rows

@@ -1,6 +1,6 @@
-import { type Filter, NO_FILTER, STATES } from './filter.ts'
+import { type Filter, NO_FILTER, STATES } from './list/filter.ts'
+import { BY_URGENCY, ORDERS, type Order } from './list/order.ts'
 import type { Address } from './name.ts'
-import { BY_URGENCY, ORDERS, type Order } from './order.ts'
 
 /** Where the page is. It stands behind the # of the address: servers and logs do not see it, and it can be sent to others. */
 export type PageRoute =

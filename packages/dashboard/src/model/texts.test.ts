@@ -1,14 +1,14 @@
 import type { WaitReason } from '@baton-lock/core'
-import { placed } from '@baton-lock/protocol/placed'
+import { placed } from '@baton-lock/protocol/stream/placed'
 import { grantView, NOW_MS, pageRow, waiterView } from '@baton-lock/test-support/page-rows'
 import { describe, expect, test } from 'vitest'
 import { cutId } from './cut.ts'
-import { endedOf } from './ended.ts'
-import { nextStep } from './next-step.ts'
-import { progressOf } from './progress.ts'
+import { summaryOf } from './list/summary.ts'
+import { endedOf } from './resource/ended.ts'
+import { nextStep } from './resource/next-step.ts'
+import { progressOf } from './resource/progress.ts'
+import { timelineOf } from './resource/timeline.ts'
 import { hashOf, type PageRoute, routeFrom } from './route.ts'
-import { summaryOf } from './summary.ts'
-import { timelineOf } from './timeline.ts'
 
 describe('an id', () => {
   test('is cut in the middle, and shorter ones are not', () => {

@@ -1,8 +1,8 @@
-import { oneLine } from '@baton-lock/protocol/harmless'
+import { oneLine } from '@baton-lock/protocol/text/harmless'
 import { useState } from 'preact/hooks'
 import { cutId } from '../model/cut.ts'
-import { NO_FILTER } from '../model/filter.ts'
-import { BY_URGENCY } from '../model/order.ts'
+import { NO_FILTER } from '../model/list/filter.ts'
+import { BY_URGENCY } from '../model/list/order.ts'
 import { hashOf } from '../model/route.ts'
 
 /** What stands at the end of an id tells it from others as well as its beginning. */

@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals'
 import { browserTimers, dial, token, who } from '../browser.ts'
 import { Dashboard } from '../model/dashboard.ts'
-import type { Filter } from '../model/filter.ts'
-import type { Order } from '../model/order.ts'
+import type { Filter } from '../model/list/filter.ts'
+import type { Order } from '../model/list/order.ts'
 import { hashOf, type PageRoute, routeFrom } from '../model/route.ts'
 import type { ConfirmSpec } from './confirm.tsx'
 

@@ -1,4 +1,4 @@
-import { formatDuration } from '@baton-lock/protocol/duration'
+import { formatDuration } from '@baton-lock/protocol/text/duration'
 import { dashboard } from './state.ts'
 
 /** By the clock of the server; whoever calls it while rendering is rendered again as it moves on. */
