@@ -161,4 +161,25 @@ export const connectionBugs: readonly Bug[] = [
     replace: "{ type: 'revoke', ...key, fence: named }",
     caughtBy: 'simulator',
   },
+  {
+    name: 'a callback that blocked the event loop for longer than its lease has succeeded',
+    file: `${CLIENT}/grants/grant.ts`,
+    find: 'if (!this.#reported) this.#held?.session.isAlive()',
+    replace: '',
+    caughtBy: { tests: [`${CLIENT}/grants/held.test.ts`] },
+  },
+  {
+    name: 'a grant that counts as lost is given back while its work goes on',
+    file: `${CLIENT}/grants/grant.ts`,
+    find: 'this.#trace?.lost(this.#lost)\n    if (!this.#reported)',
+    replace: 'this.#trace?.lost(this.#lost)\n    this.#giveBack(this.#lost)\n    if (!this.#reported)',
+    caughtBy: { tests: [`${CLIENT}/session/restarts.test.ts`] },
+  },
+  {
+    name: 'a grant that counts as lost is kept by the server for the rest of its lease',
+    file: `${CLIENT}/grants/grant.ts`,
+    find: 'if (this.#lost) this.#giveBack(this.#lost)',
+    replace: '',
+    caughtBy: { tests: [`${CLIENT}/session/restarts.test.ts`] },
+  },
 ]
