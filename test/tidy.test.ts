@@ -24,7 +24,7 @@ const REAL_TIME = {
   'packages/client/src/clock.ts': 'the clock and timers that are injected into clients',
   'packages/client/src/random.ts': 'the randomness that is injected into clients',
   'packages/store/src/timing.ts': 'clock, timers and randomness that are injected into stores in other processes',
-  'packages/store/src/file/lock.ts': 'waits for another process before the store is open',
+  'packages/store/src/file/directory-lock.ts': 'waits for another process before the store is open',
   'packages/store/src/conformance/eventually.ts': 'waits for other processes and databases',
   'packages/server/src/v1/backup.ts': 'cuts real sockets that take nothing',
   'packages/server/src/http/linger.ts': 'delays the shutdown of real sockets',

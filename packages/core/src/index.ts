@@ -20,7 +20,7 @@ export {
 export type * from './reply.ts'
 export type { CycleLink, QueueWait, WaitReason } from './rules/wait.ts'
 export { type ActorName, mayActFor, nodePrefix } from './state/actor.ts'
-export { Deadlines, type Indexes } from './state/deadlines.ts'
+export { Deadlines, type Indexes } from './state/deadline-heap.ts'
 export { Holds } from './state/holds.ts'
 export { memoriesToWrite, RememberedInMemory, resourceInMemory, waitersToWrite } from './state/in-memory.ts'
 export type { Lease } from './state/lease.ts'

@@ -11,8 +11,8 @@ import { isNobodyThere, judge, sure } from './failures.ts'
 import { Keys } from './keys.ts'
 import { isNotThere } from './transaction/comparisons.ts'
 import { foundIn } from './transaction/found.ts'
-import { refuseUnfit } from './upkeep/server.ts'
 import { FORMAT, knownMeta, type Meta } from './upkeep/store-state.ts'
+import { refuseUnfit } from './upkeep/version-check.ts'
 
 /** All but the URL and the clock has a default. */
 export interface EtcdStoreOptions extends Pick<OpenStoreOptions, 'onFound' | 'onSession'> {

@@ -2,8 +2,8 @@ import type { StoreKind } from '@baton-lock/store/kind'
 import { systemTiming } from '@baton-lock/store/timing'
 import { begin, openEtcdStore } from './etcd-store.ts'
 import { checkEtcdStore } from './upkeep/check.ts'
-import { onceOn } from './upkeep/once.ts'
 import { raiseFences } from './upkeep/raise-fences.ts'
+import { onceOn } from './upkeep/with-etcd.ts'
 
 const LOADED = 'then `baton store raise-fences URL`, and only then start the servers'
 const BACKUP =

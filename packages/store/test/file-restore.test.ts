@@ -1,8 +1,8 @@
 import { SimulatedDisk } from '@baton-lock/faults/simulated-disk'
 import { expect, test } from 'vitest'
 import { SimulatedClock, settled } from '../src/conformance/index.ts'
-import { frameAt, frameOf } from '../src/file/frame.ts'
 import { backupFileStore, checkFileStore, restoreFileStore } from '../src/file/index.ts'
+import { frameAt, frameOf } from '../src/file/log-record.ts'
 import { durableStep, type Store, UnknownFormat } from '../src/store.ts'
 import { ask, at, DIRECTORY, openOn } from './file-world.ts'
 

@@ -84,14 +84,14 @@ export const accessBugs: readonly Bug[] = [
   },
   {
     name: 'a classic client is told to skip only once',
-    file: `${CORE}/rules/memory.ts`,
+    file: `${CORE}/rules/remembered-asks.ts`,
     find: "isGiven && ask.classic && kept.answer.status === 'skip'",
     replace: 'false',
     caughtBy: { tests: [`${SERVER}/classic/ten-nodes.test.ts`] },
   },
   {
     name: 'a classic client is told to skip for ever',
-    file: `${CORE}/rules/memory.ts`,
+    file: `${CORE}/rules/remembered-asks.ts`,
     find: '(kept.repeatUntilMs ?? Infinity) <= turn.nowMs',
     replace: 'false',
     caughtBy: { tests: [`${SERVER}/classic/subscribe.test.ts`] },

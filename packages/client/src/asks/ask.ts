@@ -164,7 +164,7 @@ class Ask implements Closable, Tries {
    * In the queue, until there is news; after a setback, for a moment. This is not polling: the stream delivers the news. If an event is
    * lost on the way (by a proxy, or a server that stalls), the next request finds out, once or twice in the life of a lease.
    */
-  wait({ status }: AcquireReply): Promise<void> {
+  async wait({ status }: AcquireReply): Promise<void> {
     const { clock, random, trustMs, ttlMs } = this.#client
     if (status !== 'queued') {
       this.#setbacks ??= new Backoff(random)
@@ -172,14 +172,18 @@ class Ask implements Closable, Tries {
       return this.interrupt.until((done) => clock.after(delayMs, done))
     }
     this.#setbacks?.reset()
-    const firstMs = this.#hasLooked ? Infinity : ttlMs
-    const againMs = Math.min(trustMs * (0.5 + random.fraction() / 2), this.#spec.placeEveryMs ?? Infinity, firstMs)
-    return this.#sent!.wait(againMs, this.interrupt)
+    const sent = this.#sent!
+    let againMs = Math.min(trustMs * (0.5 + random.fraction() / 2), this.#spec.placeEveryMs ?? Infinity)
+    if (!this.#hasLooked && ttlMs < againMs) {
+      await sent.wait(ttlMs, this.interrupt)
+      this.lookForOwn()
+      againMs -= ttlMs
+    }
+    await sent.wait(againMs, this.interrupt)
   }
 
   /**
-   * Whoever waits for longer than half a lease waits for a holder that is alive. If that is this client itself, it may be the caller. Later
-   * than a lease it is looked for in any case, so this needs no timer.
+   * Whoever waits for longer than half a lease waits for a holder that is alive. If that is this client itself, it may be the caller.
    */
   lookForOwn(): void {
     const { clock, deadlocks, open, ttlMs } = this.#client

@@ -62,7 +62,7 @@ export class SentAsk implements StreamListener, SessionUser {
     if (this.hasNews) return
     await interrupt.until((wake) => {
       this.#wake = wake
-      return this.#client.clock.after(maxMs, () => this.#changed())
+      return this.#client.clock.after(maxMs, wake)
     })
   }
 

@@ -1,6 +1,6 @@
 import type { Heard } from '../command.ts'
 import type { DoneReply } from '../reply.ts'
-import { forgetAnswer } from '../rules/memory.ts'
+import { forgetAnswer } from '../rules/remembered-asks.ts'
 import { SHARED_HOLD } from '../state/state.ts'
 import type { Turn } from '../turn.ts'
 

@@ -9,7 +9,7 @@ import {
   traceOf,
 } from '../reply.ts'
 import { endGrant, endHold, rememberEnd } from '../rules/end.ts'
-import { recall } from '../rules/memory.ts'
+import { recall } from '../rules/remembered-asks.ts'
 import { grantOf, isNamed, isOnlyOthers } from '../state/actor.ts'
 import type { EndedAsk, Grant } from '../state/state.ts'
 import type { Turn } from '../turn.ts'

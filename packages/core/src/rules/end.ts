@@ -18,7 +18,7 @@ import { skipped } from './arbitrate.ts'
 import { contradict } from './contradiction.ts'
 import { goOn, passedOver, tell } from './go-on.ts'
 import { type Attempt, firstAttempt } from './grant.ts'
-import { keepLostPlace } from './memory.ts'
+import { keepLostPlace } from './remembered-asks.ts'
 
 type Unsuccessful = Exclude<Outcome, SuccessOutcome>
 

@@ -6,7 +6,7 @@ import type { Turn } from '../turn.ts'
 import { isPaused } from './blocking.ts'
 import { endGrant, endHold, rememberEnd } from './end.ts'
 import { endEmptyPause, goOn, leave, passedOver, tell } from './go-on.ts'
-import { keepAnswer, keepLostPlace } from './memory.ts'
+import { keepAnswer, keepLostPlace } from './remembered-asks.ts'
 
 /** Applies every deadline that is due. The dead leave the queues first, so that nothing is handed to them. */
 export function expire(turn: Turn): void {

@@ -6,7 +6,7 @@ import type { Turn } from '../turn.ts'
 import { arbitrate } from './arbitrate.ts'
 import { blockingGrant } from './blocking.ts'
 import { type Attempt, firstAttempt, grantToWaiter } from './grant.ts'
-import { keepAnswer } from './memory.ts'
+import { keepAnswer } from './remembered-asks.ts'
 
 /** Work that failed: the attempt that comes next for a waiter of the same key and revision. */
 interface FailedWork extends Attempt {

@@ -1,4 +1,4 @@
-import { Deadlines } from './deadlines.ts'
+import { Deadlines } from './deadline-heap.ts'
 import type { Lease } from './lease.ts'
 import type { Entries } from './small-map.ts'
 

@@ -1,4 +1,4 @@
-import { Deadlines } from './deadlines.ts'
+import { Deadlines } from './deadline-heap.ts'
 import { SmallMap } from './small-map.ts'
 import type { Waiter, WritableWaiters } from './state.ts'
 

@@ -1,7 +1,7 @@
 import { mayActFor } from '@baton-lock/core'
 import type { WireEvent } from '@baton-lock/protocol'
 import type { Service } from '@baton-lock/service'
-import type { Stream } from '../streams/stream.ts'
+import type { Stream } from '../streams/http-stream.ts'
 import type { Streams } from '../streams/streams.ts'
 import { type ClassicKey, NAMESPACE } from './ask.ts'
 import { classicFrame, type Telling } from './frame.ts'

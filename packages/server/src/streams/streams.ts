@@ -5,7 +5,7 @@ import type { Asker } from '../auth/guard.ts'
 import type { TokenStreams } from '../auth/token-streams.ts'
 import type { ServerLimits } from '../limits.ts'
 import { Refusal } from '../refusal.ts'
-import { Stream } from './stream.ts'
+import { Stream } from './http-stream.ts'
 import { Held, type Unsent } from './unsent.ts'
 
 const HEARTBEAT_MS = 15_000

@@ -8,7 +8,7 @@ import type { Exchange } from '../http/exchange.ts'
 import type { HttpRoute } from '../http/router.ts'
 import { STATE_PART_BYTES } from '../limits.ts'
 import { Refusal } from '../refusal.ts'
-import type { Stream } from '../streams/stream.ts'
+import type { Stream } from '../streams/http-stream.ts'
 import type { Streams } from '../streams/streams.ts'
 import { sentenceOf } from './check.ts'
 

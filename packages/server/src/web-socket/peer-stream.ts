@@ -21,7 +21,7 @@ import { BadFrame, completed, frameFrom } from './frame.ts'
 import { Inbox } from './inbox.ts'
 import { Listens } from './listens.ts'
 import { type NumberedRequest, Reads } from './reads.ts'
-import { Released } from './released.ts'
+import { Released } from './unacknowledged-releases.ts'
 
 /** What carries frames: a WebSocket, or its stand-in in a test. In order, and each at most once. */
 export interface Wire {

@@ -1,9 +1,9 @@
 import { StoreUnavailable } from '@baton-lock/store/store'
 import type { MemberStatus } from '../etcd.ts'
 import { foundIn } from '../transaction/found.ts'
-import { onceOn } from './once.ts'
-import { refuseUnfit } from './server.ts'
 import { knownMeta } from './store-state.ts'
+import { refuseUnfit } from './version-check.ts'
+import { onceOn } from './with-etcd.ts'
 
 const MIB = 1024 * 1024
 /** What etcd takes where nothing else is said with `--quota-backend-bytes`. */

@@ -3,8 +3,8 @@ import { isStill } from '../transaction/comparisons.ts'
 import { resourceFrom } from '../transaction/document.ts'
 import { foundIn } from '../transaction/found.ts'
 import { noStore } from './check.ts'
-import { onceOn } from './once.ts'
 import { knownMeta } from './store-state.ts'
+import { onceOn } from './with-etcd.ts'
 
 /** More than any store grants between two backups. */
 const FAR = 2 ** 40

@@ -2,7 +2,7 @@ import { constants, fdatasync, writeSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { lockDirectory } from './lock.ts'
+import { lockDirectory } from './directory-lock.ts'
 
 /** What the store needs of a disk. Tests use one that loses unsynced writes, tears the last write, and runs full. */
 export interface Disk {

@@ -3,7 +3,7 @@ import type { StoreLog } from '../kind.ts'
 import type { Resident } from '../resident/resident.ts'
 import { FENCES_FILE, logName, writeWhole } from './directory.ts'
 import { type Disk, readAll } from './disk.ts'
-import { frameAt, frameOf } from './frame.ts'
+import { frameAt, frameOf } from './log-record.ts'
 
 /*
  * A log that has lost its end may look like a whole one. So the fences that may have been granted are written to a file of

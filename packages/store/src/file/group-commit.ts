@@ -1,7 +1,7 @@
 import type { AddressedEvent } from '@baton-lock/core'
 import { StoreUnavailable, UnknownOutcome } from '../store.ts'
-import { frameOf } from './frame.ts'
 import type { Log } from './log.ts'
+import { frameOf } from './log-record.ts'
 
 interface Batch {
   readonly log: Log

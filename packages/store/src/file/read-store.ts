@@ -6,8 +6,8 @@ import { type Disk, readAll } from './disk.ts'
 import { type Entry, replay, type StoredPolicy } from './entry.ts'
 import { DamagedStore } from './errors.ts'
 import { type ReservedFences, readReserved } from './fences.ts'
-import { announcedEnd, type Frame, frameAt, isZero, nextFrame } from './frame.ts'
 import type { LogEnd } from './log.ts'
+import { announcedEnd, type Frame, frameAt, isZero, nextFrame } from './log-record.ts'
 import { readSnapshot } from './snapshot.ts'
 
 /** A log as it was found. */

@@ -13,9 +13,9 @@ import {
   writeId,
   writeWhole,
 } from './directory.ts'
+import { LOCK_PREFIX } from './directory-lock.ts'
 import { type Disk, nodeDisk } from './disk.ts'
 import { raised, writeReserved } from './fences.ts'
-import { LOCK_PREFIX } from './lock.ts'
 import { Log } from './log.ts'
 
 interface RestoreOptions {

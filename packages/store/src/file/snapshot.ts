@@ -7,7 +7,7 @@ import { FORMAT, unfinished } from './directory.ts'
 import type { Disk, DiskFile } from './disk.ts'
 import { completed, type SaidStoredPolicy } from './entry.ts'
 import { type Damage, DamagedStore } from './errors.ts'
-import { FRAME_HEADER, frameAt, frameOf, lengthIn } from './frame.ts'
+import { FRAME_HEADER, frameAt, frameOf, lengthIn } from './log-record.ts'
 
 /*
  * A snapshot is a file of frames: one H, then S and R, and one E. The letter is the first character of the payload.

@@ -2,12 +2,14 @@ import type {
   Address,
   AskAt,
   Command,
+  Contention,
   Counts,
   EventListener,
   Facts,
   ListQuery,
   Page,
   Place,
+  PlacesOfSession,
   Policy,
   ResourceView,
   SessionReply,
@@ -52,6 +54,10 @@ export class CountingStore implements Store {
     return this.#store.waiters(address, page)
   }
 
+  contention(address: Address, of?: PlacesOfSession): Promise<Contention> {
+    return this.#store.contention(address, of)
+  }
+
   standing(ask: AskAt): Promise<Standing> {
     return this.#store.standing(ask)
   }
@@ -76,8 +82,8 @@ export class CountingStore implements Store {
     return this.#store.closeSession(session)
   }
 
-  places(session: string): Promise<readonly Place[] | undefined> {
-    return this.#store.places(session)
+  places(session: string, limit?: number): Promise<readonly Place[] | undefined> {
+    return this.#store.places(session, limit)
   }
 
   sweep(limit: number): Promise<void> {

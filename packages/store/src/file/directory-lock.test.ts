@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run, type Started, startProcess } from '@baton-lock/test-support/processes'
 import { afterAll, expect, test, vi } from 'vitest'
+import { lockDirectory } from './directory-lock.ts'
 import { DirectoryInUse } from './errors.ts'
-import { lockDirectory } from './lock.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'baton-lock-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Deadlines } from './deadlines.ts'
+import { Deadlines } from './deadline-heap.ts'
 
 const changes = fc.array(fc.record({ item: fc.nat(20), atMs: fc.option(fc.nat(30), { nil: undefined }) }), {
   maxLength: 200,
