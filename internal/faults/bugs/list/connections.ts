@@ -164,7 +164,7 @@ export const connectionBugs: readonly Bug[] = [
   {
     name: 'a callback that blocked the event loop for longer than its lease has succeeded',
     file: `${CLIENT}/grants/grant.ts`,
-    find: 'if (!this.#reported) this.#held?.session.isAlive()',
+    find: 'if (!this.#reported) this.#held?.session.checkIfDue()',
     replace: '',
     caughtBy: { tests: [`${CLIENT}/grants/held.test.ts`] },
   },

@@ -63,6 +63,7 @@ export class Deadlocks {
 
   /** Before a request: it is certain to wait for its own caller, if that awaits it. */
   checkNested(spec: Requested, here: Error | undefined): void {
+    if (!this.#around) return
     const grant = this.#grantAround(spec)
     if (!grant || spec.isTry || spec.deadline.waitMs === 0 || spec.queueing === false) return
     const text = `requested inside the callback that holds it (fence ${grant.fence}), so it would wait for itself; ${ENTER}`

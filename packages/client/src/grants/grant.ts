@@ -10,15 +10,15 @@ import { causeOfEnd, causeOfRefusal, isOwnLoss, type LossCause, lossText } from 
 import { Interrupt } from '../requests/interrupt.ts'
 import { allWaiters, otherHolders } from '../requests/pages.ts'
 import type { SessionUser } from '../session/session.ts'
-import type { StreamListener } from '../session/session-stream.ts'
+import { LASTING_MS, type StreamListener } from '../session/session-stream.ts'
 import type { GrantTrace } from '../traces/grant-trace.ts'
 import { cleanUp } from './clean-up.ts'
 import { watchScope } from './dropped-scopes.ts'
 import { GrantFields, type GrantStart, type ServerGrant } from './grant-fields.ts'
 import { type HoldLimits, watchHold } from './hold-limit.ts'
-import { errorText, isPermanent, toldResult } from './outcome.ts'
+import { errorText, isPermanent, toldResult, tooLarge } from './outcome.ts'
 import { ProgressReport } from './progress-report.ts'
-import { releaseOf, sendRelease } from './release.ts'
+import { releaseOf } from './release.ts'
 
 const UNACKNOWLEDGED = 'its outcome was not acknowledged in time, so others may not know of it'
 const LEFT = 'left without an outcome'
@@ -36,7 +36,7 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
   readonly #held: ServerGrant | undefined
   /** States of streams that were opened later include it. */
   readonly #knownSince: number
-  readonly #sinceMs: number
+  #sinceMs = 0
   #sleep: (() => void) | undefined
   readonly #openAt: number
   #listenerAt = -1
@@ -74,12 +74,12 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
     this.#knownSince = client.stream.openings
     // What a caller does in a scope of its own keeps the process alive by itself. A lock that was forgotten does not.
     if (!spec.isScoped) this.#sleep = client.clock.stayAwake()
-    this.#sinceMs = client.clock.monoMs()
     this.#openAt = client.open.add(this)
     if (!held) return
     this.#listenerAt = client.stream.register(this)
     if (held.hasQueued) this.#leaveStream = client.stream.keepOpen(held.session)
     this.lastingFromMs = client.stream.whenItLasts()
+    this.#sinceMs = this.lastingFromMs - LASTING_MS
     this.#userAt = held.session.add(this)
     if (spec.limits) this.#limit(spec.limits)
   }
@@ -103,7 +103,7 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
   /** Why it was lost. Its signal may have aborted for another reason: that its caller wants the work to stop. */
   get lost(): GrantLostError | undefined {
     // A callback that blocked the event loop ends before a timer could tell.
-    if (!this.#reported) this.#held?.session.isAlive()
+    if (!this.#reported) this.#held?.session.checkIfDue()
     return this.#lost
   }
 
@@ -297,12 +297,14 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
     try {
       if (this.#lost) throw this.lostError()
       if (this.#held) {
-        const reply = await sendRelease(this.#client.sender, {
-          request: (each) => this.#releaseOf(each),
-          outcome,
-          interrupt,
-          onOmitted: (why) => this.#noticeOmitted(why),
-        })
+        const tries = { leftMs: forever, interrupt }
+        let reply = await this.#client.sender.request<'release'>(this.#releaseOf(outcome), tries)
+        if (reply.status === 'refused' && reply.code === 'too-large' && 'result' in outcome) {
+          const { result = null, ...without } = outcome
+          this.#noticeOmitted(tooLarge(result))
+          const omitting = this.#releaseOf({ ...without, resultOmitted: true })
+          reply = await this.#client.sender.request<'release'>(omitting, tries)
+        }
         if (reply.status === 'refused') throw this.#refused(reply)
         this.#noteHold()
       }
@@ -324,11 +326,8 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
   }
 
   #releaseOf(outcome: ReportedOutcome): InputOf<'release'> {
-    return releaseOf(
-      { place: this.place, hold: this.#held!.hold, fence: this.fence },
-      outcome,
-      this.#trace?.traceparent,
-    )
+    const { hold } = this.#held!
+    return releaseOf(this.place, { hold, fence: this.fence, traceparent: this.#trace?.traceparent }, outcome)
   }
 
   #refused(reply: ErrorBody): BatonError {
@@ -389,4 +388,8 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
     })
     this.#progress.say(progress)
   }
+}
+
+function forever(): number {
+  return Infinity
 }

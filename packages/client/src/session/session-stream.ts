@@ -25,7 +25,7 @@ export interface StreamListener {
 const LINGER_MS = 500
 const REOPEN_MAX_MS = 3_000
 /** The stream reports grants that an operator revokes. Shorter work does without it. */
-const LASTING_MS = 1_000
+export const LASTING_MS = 1_000
 
 /**
  * The stream of a client's session. It is open while it is needed, and opened again when it ends. Every opening tells all listeners

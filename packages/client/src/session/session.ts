@@ -80,6 +80,11 @@ export class Session {
     return Math.max(0, leftMs)
   }
 
+  /** The check of the timer, if that is late: the event loop had no turn for it. */
+  checkIfDue(): void {
+    if (this.#environment.clock.monoMs() > this.#checkDueMs) this.isAlive()
+  }
+
   /** It is renewed until all users are removed. If it is lost already, the user is told at once. */
   add(user: SessionUser): number {
     if (this.#lost) {
