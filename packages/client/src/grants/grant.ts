@@ -228,11 +228,15 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
     if (!this.#isClosed) this.#sleep ??= this.#client.clock.stayAwake()
   }
 
-  /** Nothing refers to its scope any more, so nobody can release it, or learn that it is lost. */
+  /**
+   * Nothing refers to its scope any more, so nobody can release it, or learn that it is lost. It is kept all the same: the caller may rely
+   * on it, as in `await baton.lock('singleton')`.
+   */
   onScopeDropped(): void {
     if (this.#reported || this.#lost) return
-    this.#client.notice(this.#about('its lock was garbage-collected without a release, and is released now'))
-    void this[Symbol.asyncDispose]()
+    const text =
+      'its lock was garbage-collected without a release: it is held until this client is closed; keep the lock, and release it'
+    this.#client.notice(this.#about(text))
   }
 
   onSessionLost(cause: LossCause): void {
