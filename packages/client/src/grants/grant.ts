@@ -12,13 +12,13 @@ import { allWaiters, otherHolders } from '../requests/pages.ts'
 import type { SessionUser } from '../session/session.ts'
 import { LASTING_MS, type StreamListener } from '../session/session-stream.ts'
 import type { GrantTrace } from '../traces/grant-trace.ts'
-import { cleanUp } from './clean-up.ts'
+import { cleanUp, goOn, type Sent } from './clean-up.ts'
 import { watchScope } from './dropped-scopes.ts'
 import { GrantFields, type GrantStart, type ServerGrant } from './grant-fields.ts'
 import { type HoldLimits, watchHold } from './hold-limit.ts'
 import { errorText, isPermanent, toldResult, tooLarge } from './outcome.ts'
 import { ProgressReport } from './progress-report.ts'
-import { releaseOf } from './release.ts'
+import { releaseOf, sendRelease } from './release.ts'
 
 const UNACKNOWLEDGED = 'its outcome was not acknowledged in time, so others may not know of it'
 const LEFT = 'left without an outcome'
@@ -50,6 +50,8 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
   #effect: 'none' | undefined
   /** While the outcome is being reported. */
   #reporting: Interrupt | undefined
+  /** The release, once it was sent. */
+  #sent: Sent | undefined
   #reported: Promise<void> | undefined
   #released: Promise<void> | undefined
   #lost: GrantLostError | undefined
@@ -241,6 +243,8 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
 
   onSessionLost(cause: LossCause): void {
     this.#lose(cause)
+    if (this.#sent && isOwnLoss(cause)) goOn(this.#client, this.#held!.session, this.#sent)
+    else this.#sent?.interrupt.stop(cause)
     this.#reporting?.stop(cause)
   }
 
@@ -295,32 +299,33 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
   /** Until it is acknowledged, or the session is lost. `cause`: the error of a failure. */
   async #sendOutcome(outcome: ReportedOutcome, cause: unknown): Promise<void> {
     this.#progress?.stop()
-    const interrupt = new Interrupt()
-    this.#reporting = interrupt
+    const waiting = new Interrupt()
+    this.#reporting = waiting
     this.#sleep ??= this.#client.clock.stayAwake()
     try {
       if (this.#lost) throw this.lostError()
-      if (this.#held) {
-        const tries = { leftMs: forever, interrupt }
-        let reply = await this.#client.sender.request<'release'>(this.#releaseOf(outcome), tries)
-        if (reply.status === 'refused' && reply.code === 'too-large' && 'result' in outcome) {
-          const { result = null, ...without } = outcome
-          this.#noticeOmitted(tooLarge(result))
-          const omitting = this.#releaseOf({ ...without, resultOmitted: true })
-          reply = await this.#client.sender.request<'release'>(omitting, tries)
-        }
-        if (reply.status === 'refused') throw this.#refused(reply)
-        this.#noteHold()
-      }
+      if (this.#held) await waiting.wait(this.#release(outcome))
       this.#trace?.reported(outcome.outcome, cause)
     } catch (error) {
-      const failure = interrupt.isStopped ? this.lostError(undefined, UNACKNOWLEDGED) : error
-      if (this.#lost) this.#giveBack(this.#lost)
+      const failure = waiting.isStopped ? this.lostError(undefined, UNACKNOWLEDGED) : error
+      if (this.#lost && !this.#sent) this.#giveBack(this.#lost)
       this.#trace?.reported('lost', failure)
       throw failure
     } finally {
       this.#close()
     }
+  }
+
+  /** Until it is acknowledged, also if the grant is lost meanwhile by the clocks of this client: the server may keep it for longer. */
+  async #release(outcome: ReportedOutcome): Promise<void> {
+    const interrupt = new Interrupt()
+    const request = (reported: ReportedOutcome) => this.#releaseOf(reported)
+    const onOmitted = (result: Json) => this.#noticeOmitted(tooLarge(result))
+    const ended = sendRelease(this.#client.sender, outcome, { request, interrupt, onOmitted })
+    this.#sent = { interrupt, ended }
+    const reply = await ended
+    if (reply.status === 'refused') throw this.#refused(reply)
+    this.#noteHold()
   }
 
   /** The server may keep it for the rest of the lease, and its work has ended. */
@@ -342,7 +347,6 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
     return new RefusedError(reply.code, this.#about(reply.message), this.#subject)
   }
 
-  /** The work is a success all the same: doing it again would not make its result smaller. */
   #noticeOmitted(why: string): void {
     this.#client.notice(`the result of ${this.operation} ${this.resource} is not told to others: ${why}`)
   }
@@ -392,8 +396,4 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
     })
     this.#progress.say(progress)
   }
-}
-
-function forever(): number {
-  return Infinity
 }
