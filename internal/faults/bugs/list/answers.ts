@@ -1,6 +1,7 @@
 import type { Bug } from '../bug.ts'
 
 const CORE = 'packages/core/src'
+const SCENARIOS = 'packages/core/scenarios/scenarios.test.ts'
 
 /** Kept successes, references, and answers that are remembered for repeated requests. */
 export const answerBugs: readonly Bug[] = [
@@ -93,14 +94,14 @@ export const answerBugs: readonly Bug[] = [
     file: `${CORE}/commands/acquire.ts`,
     find: 'const ended = endedAnswer(turn, command)',
     replace: 'dropReference(turn, command)\n  const ended = endedAnswer(turn, command)',
-    caughtBy: 'simulator',
+    caughtBy: { tests: [SCENARIOS] },
   },
   {
     name: 'a delayed duplicate of a skip adds a reference',
     file: `${CORE}/commands/acquire.ts`,
     find: 'keepAnswer(turn, command, skip)',
     replace: '{}',
-    caughtBy: 'simulator',
+    caughtBy: { tests: [SCENARIOS] },
   },
   {
     name: 'a delayed duplicate of an ended request is granted',
