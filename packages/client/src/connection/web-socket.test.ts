@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { errorBody } from '@baton-lock/protocol'
@@ -71,3 +72,26 @@ test('what is sent before the connection stands arrives, in order, and a close i
   await world.app.close()
   expect(isOver).toBe(false)
 })
+
+/** What RFC 6455 has a server append to the key of a handshake. */
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+
+test('a server that does not answer a close is waited for a second', async () => {
+  const server = createServer()
+  const isCut = new Promise<void>((resolve) => {
+    server.on('upgrade', ({ headers }, socket) => {
+      const accept = createHash('sha1').update(`${headers['sec-websocket-key']}${GUID}`).digest('base64')
+      const head = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n'
+      socket.write(`${head}Sec-WebSocket-Accept: ${accept}\r\n\r\n`)
+      // A text frame: `{}`.
+      socket.write(Buffer.from([0x81, 2, 0x7b, 0x7d]))
+      socket.on('error', () => {})
+      socket.resume().on('end', () => resolve())
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const base = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const wire = webSocketDial({})(base, { onText: () => wire.close(), onBeat: () => {}, onEnd: () => {} })
+  await isCut
+}, 10_000)

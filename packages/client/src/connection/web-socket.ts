@@ -37,6 +37,8 @@ interface WebSocketOptions {
 }
 
 const HANDSHAKE_MS = 10_000
+/** A server that is stopped does not answer a close, and a process that has closed its client would wait for it. */
+const CLOSE = { closeTimeout: 1_000 }
 const FRAME_MAX_BYTES = 64 * 1024 * 1024
 /** Of an answer that is not a WebSocket. */
 const ANSWER_MAX_BYTES = 64 * 1024
@@ -51,6 +53,7 @@ export function webSocketDial({ token, tls }: WebSocketOptions): Dial {
     url.protocol = base.protocol === 'https:' ? 'wss:' : 'ws:'
     const webSocket = new WebSocket(url, {
       ...tls,
+      ...CLOSE,
       headers,
       perMessageDeflate: false,
       handshakeTimeout: HANDSHAKE_MS,
