@@ -32,6 +32,20 @@ test('a reference is changed with the number that was told last', async () => {
   expect(asked.map(({ seen }) => seen)).toEqual([0, 7, 9])
 })
 
+test('a release leaves a use that came after it was called', async () => {
+  const { sender, asked } = senderWith(
+    { status: 'changed', seen: 7 },
+    { status: 'changed', seen: 9 },
+    view({ references: ['a', 'b'] }),
+  )
+  expect(await changeReference(sender, 'release-reference', { ...at, node: 'a' })).toBe(2)
+  expect(asked.map(({ type, seen }) => [type, seen])).toEqual([
+    ['release-reference', 0],
+    ['release-reference', 7],
+    ['get-resource', undefined],
+  ])
+})
+
 test('forget means the success that is kept when it is called', async () => {
   const { sender, asked } = senderWith(
     view({

@@ -15,19 +15,23 @@ interface At {
   readonly resource: string
 }
 
-/** Adds or releases the reference of a node. Returns how many nodes use the resource then. */
+/**
+ * Adds or releases the reference of a node. Returns how many nodes use the resource then. The first request only finds out what there is.
+ * What comes after that is another use: a release leaves it, an addition is made beside it.
+ */
 export async function changeReference(
   sender: Sender,
   type: 'add-reference' | 'release-reference',
   at: At & { readonly node: string },
 ): Promise<number> {
-  for (let seen = 0; ; ) {
+  for (let seen = 0, tries = 0; ; tries++) {
     const reply: Exclude<ReplyOf<typeof type>, { status: 'refused' }> = await sender.query<typeof type>({
       type,
       ...at,
       seen,
     } as InputOf<typeof type>)
     if (reply.status === 'references') return reply.count
+    if (type === 'release-reference' && tries > 0) return (await look(sender, at)).references.length
     seen = reply.seen
   }
 }
