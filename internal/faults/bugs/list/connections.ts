@@ -178,7 +178,7 @@ export const connectionBugs: readonly Bug[] = [
   {
     name: 'a grant that counts as lost is kept by the server for the rest of its lease',
     file: `${CLIENT}/grants/grant.ts`,
-    find: 'if (this.#lost && !this.#sent) this.#giveBack(this.#lost)',
+    find: 'if (this.#lost && !this.#isSent) this.#giveBack(this.#lost)',
     replace: '',
     caughtBy: { tests: [`${CLIENT}/session/restarts.test.ts`] },
   },

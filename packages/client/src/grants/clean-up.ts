@@ -8,25 +8,17 @@ import type { Session, SessionUser } from '../session/session.ts'
 /** Whoever waits for what is given back has to wait for so long at most once a server answers again. */
 const PAUSE_MAX_MS = 1_000
 
-/** A request that is being tried, and how to stop that. */
-export interface Sent {
-  readonly interrupt: Interrupt
-  readonly ended: Promise<unknown>
-}
-
 /**
  * Ends what nobody uses any more, in the background: a request that was given up, or a grant that counts as lost by the clocks of this
  * client. A server that was away for a while keeps both for the rest of their lease, and others would wait for them. So it is tried until
  * it is acknowledged or refused, the server has ended the session, or the client is closed.
  */
-export function cleanUp<Type extends RequestType>(client: ClientParts, session: Session, request: InputOf<Type>): void {
+export function cleanUp<Type extends RequestType>(
+  { open, sender }: ClientParts,
+  session: Session,
+  request: InputOf<Type>,
+): void {
   const interrupt = new Interrupt()
-  const how = { leftMs: () => Infinity, pauseMaxMs: PAUSE_MAX_MS, interrupt }
-  goOn(client, session, { interrupt, ended: client.sender.request<Type>(request, how) })
-}
-
-/** Lets a request go on in the background, as `cleanUp` does. */
-export function goOn({ open }: ClientParts, session: Session, { interrupt, ended }: Sent): void {
   const stop = () => interrupt.stop(new Error('no longer needed'))
   const user: SessionUser = {
     onSessionLost: (cause) => {
@@ -36,7 +28,8 @@ export function goOn({ open }: ClientParts, session: Session, { interrupt, ended
   const userAt = session.add(user)
   const closable: Closable = { close: stop }
   const openAt = open.add(closable)
-  ended
+  sender
+    .request<Type>(request, { leftMs: () => Infinity, pauseMaxMs: PAUSE_MAX_MS, interrupt })
     .catch(() => {})
     .finally(() => {
       open.remove(closable, openAt)

@@ -12,7 +12,7 @@ import { allWaiters, otherHolders } from '../requests/pages.ts'
 import type { SessionUser } from '../session/session.ts'
 import { LASTING_MS, type StreamListener } from '../session/session-stream.ts'
 import type { GrantTrace } from '../traces/grant-trace.ts'
-import { cleanUp, goOn, type Sent } from './clean-up.ts'
+import { cleanUp } from './clean-up.ts'
 import { watchScope } from './dropped-scopes.ts'
 import { GrantFields, type GrantStart, type ServerGrant } from './grant-fields.ts'
 import { type HoldLimits, watchHold } from './hold-limit.ts'
@@ -50,8 +50,8 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
   #effect: 'none' | undefined
   /** While the outcome is being reported. */
   #reporting: Interrupt | undefined
-  /** The release, once it was sent. */
-  #sent: Sent | undefined
+  /** A release was sent. */
+  #isSent = false
   #reported: Promise<void> | undefined
   #released: Promise<void> | undefined
   #lost: GrantLostError | undefined
@@ -243,8 +243,6 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
 
   onSessionLost(cause: LossCause): void {
     this.#lose(cause)
-    if (this.#sent && isOwnLoss(cause)) goOn(this.#client, this.#held!.session, this.#sent)
-    else this.#sent?.interrupt.stop(cause)
     this.#reporting?.stop(cause)
   }
 
@@ -299,16 +297,17 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
   /** Until it is acknowledged, or the session is lost. `cause`: the error of a failure. */
   async #sendOutcome(outcome: ReportedOutcome, cause: unknown): Promise<void> {
     this.#progress?.stop()
-    const waiting = new Interrupt()
-    this.#reporting = waiting
+    const interrupt = new Interrupt()
+    this.#reporting = interrupt
     this.#sleep ??= this.#client.clock.stayAwake()
     try {
       if (this.#lost) throw this.lostError()
-      if (this.#held) await waiting.wait(this.#release(outcome))
+      if (this.#held) await this.#release(outcome, interrupt)
       this.#trace?.reported(outcome.outcome, cause)
     } catch (error) {
-      const failure = waiting.isStopped ? this.lostError(undefined, UNACKNOWLEDGED) : error
-      if (this.#lost && !this.#sent) this.#giveBack(this.#lost)
+      const failure = interrupt.isStopped ? this.lostError(undefined, UNACKNOWLEDGED) : error
+      // What was sent may still arrive, so nothing else is said beside it.
+      if (this.#lost && !this.#isSent) this.#giveBack(this.#lost)
       this.#trace?.reported('lost', failure)
       throw failure
     } finally {
@@ -316,14 +315,11 @@ export class Grant extends GrantFields implements PublicGrant, RunContext, Lock,
     }
   }
 
-  /** Until it is acknowledged, also if the grant is lost meanwhile by the clocks of this client: the server may keep it for longer. */
-  async #release(outcome: ReportedOutcome): Promise<void> {
-    const interrupt = new Interrupt()
+  async #release(outcome: ReportedOutcome, interrupt: Interrupt): Promise<void> {
     const request = (reported: ReportedOutcome) => this.#releaseOf(reported)
     const onOmitted = (result: Json) => this.#noticeOmitted(tooLarge(result))
-    const ended = sendRelease(this.#client.sender, outcome, { request, interrupt, onOmitted })
-    this.#sent = { interrupt, ended }
-    const reply = await ended
+    this.#isSent = true
+    const reply = await sendRelease(this.#client.sender, outcome, { request, interrupt, onOmitted })
     if (reply.status === 'refused') throw this.#refused(reply)
     this.#noteHold()
   }
